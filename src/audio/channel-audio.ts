@@ -1,6 +1,6 @@
 /**
- * A channel's audio: what goes onto its tape (channel-tape.ts), and what waits to. Sources know it as an output, listeners as something to read; it
- * knows neither.
+ * A channel's audio: its tape (channel-tape.ts), and the frames and titles that wait to go onto it. Sources see an output, listeners something to
+ * read; it knows neither.
  *
  *   source ─ write ─► (delay line) ─► tape          a channel with a delay has the line; titles whose audio waits in it wait too
  */
@@ -16,9 +16,9 @@ import { HeldFrames } from './frames/held-frames.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from './playable-audio.js';
 import { type AwaitedTitle, WaitingTitles } from './tape/waiting-titles.js';
 
-/** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
+/** A title goes onto the tape once its place is this near, or a segment away: the tape must know it before it closes the block there. */
 const NEAR_MS = 1000;
-/** A duration measured by two clocks of whole milliseconds may be too long by this. */
+/** Two clocks of whole milliseconds may measure a duration too long by this. */
 const CLOCK_STEP_MS = 1;
 const START: LinePlace = { atMs: 0, atByte: 0 };
 
@@ -34,10 +34,10 @@ export interface ChannelAudioOptions extends ChannelTapeOptions {
   readonly onRead?: ((isRead: boolean) => void) | undefined;
 }
 
-/** What a channel with a delay has that is not on its tape. */
+/** The delayed audio of a channel, which is not on its tape yet. */
 export interface DelayedAudio {
   readonly line: DelayLineState;
-  /** Places are counted from the first frame in the line. */
+  /** Places count from the first frame in the line. */
   readonly titles: readonly AwaitedTitle[];
 }
 
@@ -75,7 +75,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     return this.delayMs - this.delayedMs;
   }
 
-  /** Since when no audio waits, monotonic milliseconds; +∞ while some does; -∞ without a delay. */
+  /** When the delay line ran empty, monotonic milliseconds; +∞ while it has audio; -∞ without a delay. */
   get emptySinceMs(): number {
     return this.#line?.emptySinceMs ?? Number.NEGATIVE_INFINITY;
   }
@@ -141,9 +141,9 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   }
 
   /**
-   * A title takes effect: it lies on the tape from the place on that came in so long ago; not before the title before it.
-   * @param agoMs less than 0: it waits for the audio that comes in then
-   * @returns its place, where listeners may have been sent it; null: they get the title with its block
+   * A title takes effect at the audio that arrived `agoMs` ago, but not before the previous title.
+   * @param agoMs negative: it waits for audio that has not arrived yet
+   * @returns its place, if listeners may have been sent that audio; null: they get the title with its block
    */
   title(view: RecordView, agoMs = 0): LateTitle | null {
     const waiting = this.#waiting;
@@ -153,11 +153,11 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
       return null;
     }
     const nowMs = this.#options.now();
-    // A title in the stream is never found before the audio in front of it.
+    // Rounding must not place a title in the stream before the audio in front of it.
     const momentMs = nowMs - (agoMs > 0 ? Math.max(0, agoMs - CLOCK_STEP_MS) : agoMs);
     const before = this.mark?.view;
     if (last === undefined && before !== undefined && isSamePlay(before.record, view.record)) {
-      // A correction; else the process before this one has put it there.
+      // A correction; or, unchanged, the title that the previous process put there.
       return before.json === view.json ? null : this.put(view, 0);
     }
     const place = momentMs > nowMs ? null : (this.#line?.placeAt(momentMs) ?? START);
@@ -167,8 +167,8 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   }
 
   /**
-   * What comes later than this, monotonic milliseconds, is held until it may go onto the tape, or is dropped: another machine may feed the channel by
-   * then. What was held goes onto it now, where this is later than now.
+   * Audio that arrives after `untilMs` (monotonic) is held or dropped, since another machine may feed the channel by then. Frames held so far go onto
+   * the tape if `untilMs` has not passed.
    */
   feedUntil(untilMs: number): void {
     const held = this.#held;
@@ -177,30 +177,30 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     for (const frame of held.take()) this.#lay(frame, frame.arrivedMs);
   }
 
-  /** Its source rests while nobody reads the tape, which is dropped; to its listeners it is as if it were there. */
+  /** Its source rests while the tape has no readers: the tape is dropped, but to listeners the channel still has one. */
   rest(): void {
     this.drop();
     this.isResting = true;
   }
 
-  /** The source goes on, with a burst at once. */
+  /** The source resumes, with a burst at once. */
   wake(): void {
     this.isResting = false;
     this.refillMs = this.#options.burstMs ?? 0;
   }
 
-  /** What is held goes onto no tape. */
+  /** Drops the held frames. */
   dropHeld(): void {
     this.#held.drop();
   }
 
-  /** Another source is on air from the next write on. */
+  /** The next write comes from another source. */
   sourceChanged(): void {
     if (this.#line === null) this.changeSource();
     else this.#isNextSource = true;
   }
 
-  /** Another process feeds the channel from now on: nothing of its tape, nor of what waits, is needed here. */
+  /** Another process feeds the channel from now on: drops the tape and everything that waits. */
   leave(): void {
     this.isResting = false;
     this.#held.drop();
@@ -214,19 +214,19 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.mark = null;
   }
 
-  /** The options have changed: another tape begins as soon as nobody hears this one. */
+  /** The options have changed: begins a new tape if nobody hears this one; otherwise `release` does. */
   refresh(): void {
     if (!this.#isHeard) this.#beginAnew();
   }
 
-  /** By listeners, or from what an observer makes of it. */
+  /** Whether listeners play it, or players of what an observer makes of it. */
   get #isHeard(): boolean {
     return this.playing > 0 || this.readers.isHeard;
   }
 
   /**
-   * No source feeds the channel: if nobody hears its tape, that is dropped, so that listeners who come later never get old audio.
-   * @param isOver whether what observers make of it has ended too, for silence
+   * No source feeds the channel: drops a tape that nobody hears, so that later listeners never get old audio.
+   * @param isOver whether the output of observers has ended too, because of silence
    */
   release(isOver = true): void {
     if (this.playing > 0 || (this.readers.isHeard && !isOver)) return;
@@ -237,7 +237,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     } else this.#beginAnew();
   }
 
-  /** What waits in a line of another length comes no more. */
+  /** Drops the tape. A delay line of another length is replaced: its audio is lost, and its titles take effect now. */
   #beginAnew(): void {
     this.drop();
     const { delay } = this.#options;
@@ -259,10 +259,10 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     return new DelayLine({ delayMs: ms, clock, onFrame });
   }
 
-  /** Onto the tape. @param arrivedMs when it came in, monotonic */
+  /** Writes a frame to the tape. @param arrivedMs when it arrived, monotonic */
   #lay(frame: Frame, arrivedMs: number): void {
     const held = this.#held;
-    // Of a machine that is alone the clock is not asked: 120 ns a frame.
+    // Reading the clock costs 120 ns a frame; a single machine need not.
     if (held.fromMs !== Number.POSITIVE_INFINITY && this.#options.now() > held.fromMs) {
       held.push(frame, arrivedMs);
       return;
@@ -273,7 +273,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.lay(frame, isFresh, arrivedMs, !this.#isHeard);
   }
 
-  /** Puts titles on the tape whose place is at its end, or close after it. */
+  /** Puts titles onto the tape whose place is at its end, or close behind it. */
   #putWaiting(): void {
     for (;;) {
       const place = this.#waiting.first?.place ?? null;

@@ -1,7 +1,7 @@
 /**
  * The tape of a channel: a tape of frames while it gets MP3 or AAC, of Ogg pages while it gets Ogg. It begins with the first audio. Its metaint is
  * chosen then (metaint-choice.ts), and again only while it has no listeners, since the response head has promised it. A change of codec begins a
- * new tape. ChannelAudio adds listeners that wait.
+ * new tape. ChannelAudio adds the delay line and the listeners.
  */
 
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
@@ -25,7 +25,7 @@ export interface ChannelTapeOptions extends MetaintOptions {
   readonly lagMs: number;
   /** The longest burst: without listeners the tape keeps no more than that. Undefined: it keeps the whole lag. */
   readonly burstMs?: number | undefined;
-  /** How titles stand in the stream; undefined: as they are. */
+  /** How titles are written into the stream; undefined: as they are. */
   readonly icy?: IcyOptions | undefined;
   /** Whether listeners may have ICY in Ogg too. */
   readonly icyInOgg?: boolean | undefined;
@@ -43,18 +43,18 @@ export abstract class ChannelTape {
   /** The latest title; null: none. */
   protected mark: Mark | null = null;
   protected readonly readers = new TapeReaders();
-  /** There is no tape, since nobody reads it: the source on air rests. Audio that arrives all the same only shows its format. */
+  /** There is no tape, since it has no readers: the source on air rests. Audio that arrives anyway only shows its format. */
   protected isResting = false;
   /** Listeners start only once the tape has this much audio, milliseconds. */
   protected refillMs = 0;
   /** Its audio time on the tape. */
   #markMs = 0;
-  /** The title before its play: what stands under a jingle that keeps it, if a correction makes it one. */
+  /** The title before the latest play, in case a correction turns that play into a jingle that keeps it. */
   #kept: Mark | null = null;
   readonly #options: ChannelTapeOptions;
   readonly #reservoir = new Reservoir();
   readonly #metaintChoice: MetaintChoice;
-  /** Never both. */
+  /** At most one of the two is set. */
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
   /** Of the present tape. */
@@ -201,7 +201,7 @@ export abstract class ChannelTape {
     this.#reservoir.cut();
   }
 
-  /** There is no tape any more. */
+  /** Drops the tape and notifies its readers. */
   protected drop(): void {
     this.#frames = undefined;
     this.#packets = undefined;
@@ -210,7 +210,7 @@ export abstract class ChannelTape {
     this.readers.onTape();
   }
 
-  /** The tape keeps what its readers need, or the next listener. */
+  /** The tape keeps its whole lag while it is read, else a burst for the next listener. */
   protected keep(): void {
     this.tape?.keep(this.readers.isNone ? (this.#options.burstMs ?? null) : null);
   }

@@ -1,29 +1,29 @@
 /**
- * The delay of a channel: audio waits here before it goes onto the tape, in order, with the moment at which each frame came in.
+ * The delay of a channel: audio waits here before it goes onto the tape, in order, with the moment at which each frame arrived.
  *
- *   arrives ──►│ frame │ frame │ … │ frame │──► tape          level: playing time of what waits, at most the delay
+ *   arrives ──►│ frame │ frame │ … │ frame │──► tape          level: playing time of the waiting frames, at most the delay
  *           end ▲                      out ▲
  *
- * A frame leaves when the line holds more than the delay: in the rhythm in which a source sends. Where nothing comes, what is there goes on in
- * real time, so that a source that is lost for less than the delay is not missed. That pace is a little slow: a source whose clock is slower
- * than ours does not empty the line, and one that a gap has shortened grows again. The first frame waits for the whole delay, so the line
- * fills before anything is heard. Invariants: nothing is lost or reordered; level ≤ delay. Owned by ChannelAudio.
+ * A frame leaves when the line holds more than the delay, so at the pace of the source. While none arrives, frames leave in real time, so that the
+ * loss of a source for less than the delay goes unnoticed. That pace is a little slow: a source whose clock is slower than ours does not empty the
+ * line, and a line that a gap has shortened grows again. The first frame waits for the whole delay, so the line fills before anything is heard.
+ * Invariants: nothing is lost or reordered; level ≤ delay. Owned by ChannelAudio.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { firstIndex } from './frames/arrivals.js';
 import { type Frame, type KeptFrame, keepFrame } from './frames/frame.js';
 
-/** How often frames leave while none comes. */
+/** How often frames leave while none arrives. */
 const CHECK_MS = 100;
-/** Real time, and a thousandth more. */
+/** A thousandth slower than real time. */
 const PACE = 1.001;
-/** A second of anything that is heard over a network has less. What exceeds it, for the whole delay, leaves before its time. */
+/** Limits per second of delay, above those of any stream heard over a network. Frames past them leave early. */
 const MAX_BYTES_PER_SECOND = 512 * 1024;
 const MAX_FRAMES_PER_SECOND = 1000;
 const FIRST_SLOTS = 256;
 
-/** A place between two frames, counted from the line's first one on. */
+/** A place between two frames, counted from the line's first frame. */
 export interface LinePlace {
   readonly atMs: number;
   readonly atByte: number;
@@ -37,10 +37,10 @@ export interface LineFrame {
 
 interface FrameInLine extends LineFrame, LinePlace {}
 
-/** What waits, in order, and the pace at which it leaves. */
+/** The waiting frames, in order, and when the next one may leave. */
 export interface DelayLineState {
   readonly frames: readonly LineFrame[];
-  /** When what has left will have been played, monotonic milliseconds. */
+  /** When the audio that has left will have been played, monotonic milliseconds. */
   readonly playedMs: number;
 }
 
@@ -57,12 +57,12 @@ export class DelayLine implements AlarmHandler {
   /** Numbers of the first frame and of the next one. */
   #first = 0;
   #next = 0;
-  /** Behind the last frame, and before the first one. */
+  /** The places behind the last frame and before the first. */
   #end: LinePlace = { atMs: 0, atByte: 0 };
   #out: LinePlace = { atMs: 0, atByte: 0 };
-  /** When what has left will have been played, by the pace; NaN: nothing has come yet. */
+  /** As in DelayLineState; NaN: no frame has arrived yet. */
   #playedMs = Number.NaN;
-  /** Since when it has been empty, monotonic milliseconds; +∞ while it is not. */
+  /** When it ran empty, monotonic milliseconds; +∞ while it has frames. */
   emptySinceMs: number;
   #alarm: Alarm | null = null;
 
@@ -98,7 +98,7 @@ export class DelayLine implements AlarmHandler {
     return { frames, playedMs: this.#playedMs };
   }
 
-  /** Adopts the frames of another line. Before all else. */
+  /** Adopts the frames of another line. Call it first. */
   adopt({ frames, playedMs }: DelayLineState): void {
     for (const { frame, isNextSource } of frames) this.#add(frame, isNextSource);
     this.#playedMs = playedMs;
@@ -115,14 +115,14 @@ export class DelayLine implements AlarmHandler {
     this.#watch(nowMs);
   }
 
-  /** Audio leaves in real time while none comes. */
+  /** Audio leaves in real time while none arrives. */
   onAlarm(nowMs: number): void {
     this.#alarm = null;
     this.#release(nowMs);
     this.#watch(nowMs);
   }
 
-  /** The place behind the last frame that had come in by that moment; null: it has left the line. */
+  /** The place behind the last frame that had arrived by that moment; null: it has left the line. */
   placeAt(momentMs: number): LinePlace | null {
     const mask = this.#frames.length - 1;
     const isLater = (i: number) => this.#frames[i & mask]!.frame.arrivedMs > momentMs;
@@ -133,7 +133,7 @@ export class DelayLine implements AlarmHandler {
     return { atMs, atByte };
   }
 
-  /** What comes next into an empty line is a beginning: it waits for the whole delay again. */
+  /** The next frame into an empty line waits for the whole delay again. */
   begin(): void {
     if (this.#next === this.#first) this.#playedMs = Number.NaN;
   }

@@ -1,35 +1,35 @@
 /**
- * A channel's audio as those see it who play it to listeners: its tape, and what heads and statistics say of it. In the process that feeds
- * the channel it is ChannelAudio; in another one it is what came from there.
+ * A channel's audio as its players see it: its tape, and facts for response heads and statistics. It is ChannelAudio in the process that feeds the
+ * channel, and a copy in others (link/tapes/linked-audio.ts).
  */
 
 import type { AudioTape } from './tape/audio-tape.js';
 import type { Mark } from './tape/mark.js';
 
-/** Where on the tape a title took effect that came late. */
+/** A title that took effect late. */
 export interface LateTitle {
   /** The title before it. */
   readonly before: Mark | null;
   readonly mark: Mark;
-  /** Audio time on the tape, milliseconds. */
+  /** Its place: audio time on the tape, milliseconds. */
   readonly atMs: number;
 }
 
-/** What happens to a channel's audio, at once. All else can be read from the tape. */
+/** Notifications of a channel's audio, made at once. Everything else can be read from the tape. */
 export interface TapeObserver {
-  /** Players hear what it makes of the tape: as while listeners play, none begins that would suit the source better. Absent: they do not. */
+  /** Whether players hear what it makes of the tape: then, as while listeners play, no better suited tape replaces it. Absent: false. */
   readonly isHeard?: boolean;
-  /** More audio came onto the tape, and perhaps a segment was closed. For every frame, so it only takes note. */
+  /** The tape has grown, perhaps by a closed segment. Called for every frame: only take note. */
   onGrown(): void;
-  /** A title took effect at a place of which listeners may have been sent more; the tape's closed segments have it by now. */
+  /** A title took effect at a place that listeners may have passed; the tape's closed segments have it already. */
   onLate(late: LateTitle): void;
-  /** Titles of closed segments from this one on have changed, as they came over a link. Absent: `onLate` says it. */
+  /** Over a link: titles of closed segments from this one on have changed. Absent: `onLate` suffices. */
   onRetitled?(seq: number): void;
-  /** What heads and statistics say of it has come over a link. Absent: it changes with the tape. */
+  /** Over a link: the facts for heads and statistics have arrived. Absent: they change with the tape. */
   onFacts?(): void;
-  /** Listeners begin behind what lies on the tape so far. */
+  /** New listeners start behind the present end of the tape. */
   onFence(): void;
-  /** There is another tape, or none: the one before is over, or was dropped. */
+  /** The tape has ended or was dropped; there is another one, or none. */
   onTape(): void;
 }
 
@@ -44,33 +44,33 @@ export const IDLE_OBSERVER: TapeObserver = {
 export interface PlayableAudio {
   readonly key: string;
   readonly contentType: string;
-  /** kb/s, the mean of its source's last minute; 0: not known. */
+  /** kb/s, the mean of its source's last minute; 0: unknown. */
   readonly bitrateKbps: number;
-  /** Hertz, as the frames or the codec's headers say it; 0: not known. What a decoder plays of AAC may be twice as much (SBR). */
+  /** Hertz, by the frames or the codec's headers; 0: unknown. A decoder may play AAC at twice this rate (SBR). */
   readonly sampleRate: number;
-  /** How many audio channels, by the same; 0: not known. */
+  /** Number of audio channels, by the same; 0: unknown. */
   readonly channels: number;
-  /** Milliseconds of audio that went onto its tapes, for metrics. */
+  /** Milliseconds of audio written to its tapes, for metrics. */
   readonly audioMs: number;
-  /** How much later listeners hear what its source sends, milliseconds. */
+  /** How much later listeners hear audio than its source sends it, milliseconds. */
   readonly delayMs: number;
-  /** How much audio waits, milliseconds: a source that was lost has shortened it. */
+  /** How much audio waits, milliseconds; less than the delay after the loss of a source. */
   readonly delayedMs: number;
-  /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
+  /** Listeners on this channel, and those of them that play already (the audience writes both). */
   listeners: number;
-  /** Only while none plays, and no observer is heard, may the tape be replaced. */
+  /** The tape may be replaced only while this is 0 and no observer is heard. */
   playing: number;
   /** Undefined until there is audio, and again after the tape was dropped. */
   readonly tape: AudioTape | undefined;
-  /** Whether there is a tape is not known yet: it would come over a link. Absent: it is known. */
+  /** It is unknown yet whether there is a tape, since it would come over a link. Absent: it is known. */
   readonly isComing?: boolean;
-  /** Bytes between two ICY blocks; null: there is no tape, or its titles stand in the stream itself (Ogg) and nowhere else. */
+  /** Bytes between two ICY blocks; null: there is no tape, or its titles are only in the stream itself (Ogg). */
   readonly metaint: number | null;
-  /** Whether a listener could be given audio from the tape right now. */
+  /** Whether a new listener can get audio now. */
   readonly hasSegments: boolean;
-  /** Whether anybody listens; called when that changes. */
+  /** Called when the first listener comes, and when the last one has left. */
   want(isWanted: boolean): void;
-  /** When the audio up to this time of the present tape had come in, monotonic milliseconds of this process. */
+  /** When the audio at this time of the present tape arrived, monotonic milliseconds of this process. */
   arrivedMs(atMs: number): number;
   /** Balance with `unobserve`. */
   observe(observer: TapeObserver): void;

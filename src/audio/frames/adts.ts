@@ -1,5 +1,5 @@
 /**
- * Makes an ADTS frame longer without changing what it plays: fill elements go in front of its raw data block (ISO 13818-7, 6.3 and 8.7).
+ * Makes an ADTS frame longer without changing its sound: fill elements go in front of its raw data block (ISO 13818-7, 6.3 and 8.7).
  * A fill element has 7 bits and up to 14 bytes, or 15 bits and 14 to 269 bytes: eight of them end at a byte again, so what follows is
  * copied as it is.
  *
@@ -12,11 +12,11 @@
 import { emptyHeader, MAX_FRAME_BYTES, readHeader } from './header.js';
 import { hasCrcs, wholePceBytes, writeLength } from './program-config.js';
 
-/** A frame's header with its CRC, the longest. */
+/** The longest header of a frame, with its CRC. */
 export const ADTS_HEADER_BYTES = 9;
 const HEADER_BYTES = 7;
 const CRC_BYTES = 2;
-/** A group of eight fill elements: the 8 x 7 bits of their headers, and what each of them adds to these at most. */
+/** A group of eight fill elements: the bytes of their headers (8 × 7 bits), and the most that each element adds. */
 const HEADERS_BYTES = 7;
 const MAX_FILL_BYTES = 270;
 const GROUP = 8;
@@ -49,14 +49,14 @@ export function stretchFrame(out: Buffer, from: number): void {
   out.copyWithin(0, from, from + HEADER_BYTES);
   out[1]! |= 1;
   writeLength(out, lengthBytes);
-  // What names its channels stays the first element.
+  // The PCE, which names its channels, stays the first element.
   const bodyAt = from + HEADER_BYTES + (hasCrc ? CRC_BYTES : 0);
   const pceBytes = header.channels === 0 ? wholePceBytes(out.subarray(bodyAt)) : 0;
   out.copyWithin(HEADER_BYTES, bodyAt, bodyAt + pceBytes);
   fill(out, HEADER_BYTES + pceBytes, bodyAt - HEADER_BYTES);
 }
 
-/** Writes fill elements that have `bytes` bytes in all. */
+/** Writes fill elements of `bytes` bytes in total. */
 function fill(out: Buffer, from: number, bytes: number): void {
   const groups = Math.ceil(bytes / (HEADERS_BYTES + GROUP * MAX_FILL_BYTES));
   out.fill(0, from, from + bytes);

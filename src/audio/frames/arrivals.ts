@@ -1,20 +1,20 @@
 /**
- * When the audio of a tape came in: which audio time was the tape's end at a moment. A title that is pushed late finds its place by it.
+ * When the audio of a tape arrived: the audio time at the tape's end at each moment. It places titles that are pushed late.
  *
  *   moment     │ 0 ms    │ 250 ms       │ 500 ms       pieces of a stream come in bursts: one entry each
  *   audio ends │ 261 ms  │ 522 ms       │ 757 ms
  *
- * Invariant: moments and audio times rise; what is older than the lag is forgotten. Per frame it costs a comparison; an entry only
- * where a frame comes later than the one before, by what a clock with milliseconds shows. Owned by ChannelAudio.
+ * Invariant: moments and audio times rise; entries older than the lag are forgotten. A frame costs a comparison, and an entry only if it arrives
+ * at least a millisecond after the one before. Owned by ChannelAudio.
  */
 
 const FIRST_SLOTS = 256;
-/** What comes in so shortly after an entry's moment came in with it. */
+/** Audio that arrives within this time of an entry belongs to it. */
 const TOGETHER_MS = 1;
 
 export class Arrivals {
   readonly #keepMs: number;
-  /** Without memory until audio comes: a channel at rest has none. */
+  /** Allocated with the first audio: a channel at rest needs none. */
   #moments = new Float64Array(0);
   #ends = new Float64Array(0);
   /** Numbers of the first entry and of the next one. */
@@ -26,14 +26,14 @@ export class Arrivals {
     this.#keepMs = keepMs;
   }
 
-  /** Audio has come in. @param nowMs the moment, monotonic; @param endMs audio time at the tape's end, milliseconds */
+  /** Audio has arrived. @param nowMs the moment, monotonic; @param endMs audio time at the tape's end, milliseconds */
   note(nowMs: number, endMs: number): void {
     const mask = this.#moments.length - 1;
     if (this.#next > this.#first && nowMs - this.#moments[(this.#next - 1) & mask]! < TOGETHER_MS) {
       this.#ends[(this.#next - 1) & mask] = endMs;
       return;
     }
-    // The one before what is kept says where the tape ended when that begins.
+    // One older entry stays: it has the tape's end at the beginning of the lag.
     while (this.#next - this.#first > 1 && nowMs - this.#moments[(this.#first + 1) & mask]! >= this.#keepMs)
       this.#first++;
     if (this.#next - this.#first === this.#moments.length) this.#grow();
@@ -42,14 +42,14 @@ export class Arrivals {
     this.#ends[slot] = endMs;
   }
 
-  /** Audio time at the tape's end at that moment, milliseconds; of moments before all that is known, the earliest that is. */
+  /** Audio time at the tape's end at that moment, milliseconds; before the first entry: that of the first entry. */
   endAt(momentMs: number): number {
     const mask = this.#moments.length - 1;
     const later = firstIndex(this.#first, this.#next, (i) => this.#moments[i & mask]! > momentMs);
     return this.#ends[Math.max(later - 1, this.#first) & mask] ?? 0;
   }
 
-  /** When the tape's end had come to this audio time, or past it; of what is known no more, the earliest moment that is, of none +∞. */
+  /** When the tape's end reached this audio time, monotonic milliseconds; before the first entry: its moment; not reached: +∞. */
   momentOf(endMs: number): number {
     const mask = this.#moments.length - 1;
     const there = firstIndex(this.#first, this.#next, (i) => this.#ends[i & mask]! >= endMs);
@@ -69,7 +69,7 @@ export class Arrivals {
   }
 }
 
-/** The first index from `low` on, below `high`, from which on `holds` is true; `high`: there is none. */
+/** Binary search: the first index in [low, high) from which `holds` is true; `high`: none. */
 export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
   let [from, to] = [low, high];
   while (from < to) {

@@ -1,16 +1,16 @@
-/** What a player must be able to follow where a stream goes on in another one (README.md). Values. */
+/** The properties of a stream that decide whether a player can follow a change (README.md). Values. */
 
 import type { OggCodec } from '../ogg/ogg-codec.js';
 import { type Codec, emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 
 export interface AudioFormat {
   readonly codec: Codec | OggCodec;
-  /** Hertz and number of audio channels, as PlayableAudio has them; 0: not known. */
+  /** Hertz and number of audio channels, as in PlayableAudio; 0: unknown. */
   readonly sampleRate: number;
   readonly channels: number;
 }
 
-/** Of a frame of MP3 or AAC. */
+/** The format of a frame of MP3 or AAC. */
 export function frameFormat(frame: Buffer): AudioFormat {
   const header = emptyHeader();
   if (frame.length >= HEADER_BYTES) readHeader(frame, 0, header);
@@ -18,7 +18,7 @@ export function frameFormat(frame: Buffer): AudioFormat {
   return { codec, sampleRate, channels };
 }
 
-/** How alike two formats are; 0: they differ in the codec, so that no player can follow. */
+/** How alike two formats are; 0: they differ in codec, and no player can follow. */
 export function likeness(one: AudioFormat, other: AudioFormat): number {
   if (one.codec !== other.codec) return 0;
   return 1 + (isSame(one.sampleRate, other.sampleRate) ? 2 : 0) + (isSame(one.channels, other.channels) ? 1 : 0);

@@ -1,6 +1,6 @@
 /**
- * What a source reads its bytes with, whatever they are: by the first of them, MP3 and AAC go to one framer (framer.ts), Ogg to
- * another (ogg.ts). Invariant: what the chosen one would hand on and count, it hands on and counts. Owned by one source.
+ * Reads the bytes of a source in any format: by the first ones, MP3 and AAC go to one framer (framer.ts), Ogg to another (ogg.ts).
+ * Invariant: it hands on and counts exactly what the chosen framer does. Owned by one source.
  */
 
 import type { KnownLinks } from '../ogg/known-links.js';
@@ -15,12 +15,12 @@ import { type Codec, Framer, type FramerState, type FrameSink } from './framer.j
 /** A framer's position in its stream, as plain data. */
 export type FormatState = FramerState | OggFramerState;
 
-/** The same position, for a channel in which the audio before it was not heard. */
+/** The same position, for a channel that did not get the audio before it: the next frame is fresh. */
 export function heardFromHere(state: FormatState): FormatState {
   return state.format === 'frames' ? { ...state, fresh: true } : { ...state, stream: { ...state.stream, fresh: true } };
 }
 
-/** What a stream is, as far as its content type goes; heads say `audio/mpeg` of MP2 too (RFC 3003). */
+/** The format of a stream, as far as its content type tells it from others; heads say `audio/mpeg` of MP2 too (RFC 3003). */
 export type Format = Codec | 'ogg';
 
 const CAPTURE = Buffer.from('OggS');
@@ -30,7 +30,7 @@ const TYPES: readonly (readonly [RegExp, Exclude<Format, 'mp2'>])[] = [
   [/ogg|opus|vorbis/, 'ogg'],
 ];
 
-/** The content type of a stream; undefined where it is not known yet. */
+/** The content type of a stream; undefined: unknown yet. */
 export function contentTypeOf(format: Format | OggCodec): string;
 export function contentTypeOf(format: Format | undefined): string | undefined;
 export function contentTypeOf(format: Format | OggCodec | undefined): string | undefined {
@@ -38,17 +38,17 @@ export function contentTypeOf(format: Format | OggCodec | undefined): string | u
   return format === 'mp3' ? 'audio/mpeg' : format === 'mp2' || format === 'aac' ? `audio/${format}` : 'audio/ogg';
 }
 
-/** By a content type, or a codec of Ogg; undefined: it is of neither. */
+/** The codec of a content type or of Ogg; undefined: neither names one. */
 export function codecOf(sends: string | null): AudioFormat['codec'] | undefined {
   return CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
 }
 
-/** What a content type says of the frames, of MPEG audio not which layer; undefined: nothing. */
+/** The format that a content type names, of MPEG audio not its layer; undefined: none. */
 export function formatOf(contentType: string): Exclude<Format, 'mp2'> | undefined {
   return TYPES.find(([type]) => type.test(contentType))?.[1];
 }
 
-/** A framer for a source that does not know yet what it will send. @param known as OggFramer has it */
+/** A framer for a source of unknown format. @param known as in OggFramer */
 export function framerFor(sink: FrameSink, known?: KnownLinks): AnyFramer {
   return new AnyFramer(sink, known);
 }
@@ -57,7 +57,7 @@ class AnyFramer {
   readonly #sink: FrameSink;
   readonly #known: KnownLinks | undefined;
   #framer: Framer | OggFramer;
-  /** How much of the capture pattern has come; once it is chosen, all of it. */
+  /** Bytes of the capture pattern that have arrived; all of them once a framer is chosen. */
   #matched = 0;
 
   constructor(sink: FrameSink, known?: KnownLinks) {
@@ -66,7 +66,7 @@ class AnyFramer {
     this.#framer = new Framer(sink);
   }
 
-  /** Of the latest frame; undefined before the first. */
+  /** The format of the latest frame; undefined before the first. */
   get codec(): Format | undefined {
     const framer = this.#framer;
     if (framer instanceof Framer) return framer.codec;
@@ -78,22 +78,22 @@ class AnyFramer {
     return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;
   }
 
-  /** Frames handed on, and bytes of nothing known. */
+  /** Frames handed on, and unrecognized bytes. */
   get counters(): { readonly frames: number; readonly skippedBytes: number } {
     return this.#framer.counters;
   }
 
-  /** Of the latest packet, where it is Ogg. */
+  /** The link of the latest packet, if it is Ogg. */
   get link(): OggLink | undefined {
     return this.#framer instanceof OggFramer ? this.#framer.link : undefined;
   }
 
-  /** Links of Ogg whose headers were read. */
+  /** Number of Ogg links whose headers were read. */
   get links(): number {
     return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
   }
 
-  /** Its position; null: the format is not known yet. */
+  /** Its position; null: the format is unknown yet. */
   get state(): FormatState | null {
     return this.#matched >= CAPTURE.length ? this.#framer.state : null;
   }
@@ -114,13 +114,13 @@ class AnyFramer {
     this.#framer.pause();
   }
 
-  /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has paused it. */
+  /** The next bytes of the stream, in any chunking. Returns how many were taken: all, unless the sink has paused it. */
   push(chunk: Buffer): number {
     if (this.#matched < CAPTURE.length) this.#choose(chunk);
     const mayGoOn = this.#known?.isEmpty === false && this.#framer instanceof Framer && this.codec === undefined;
     const at = mayGoOn ? chunk.indexOf(PAGE_START) : -1;
     if (at < 0) return this.#framer.push(chunk);
-    // A known stream, from the middle of a page on.
+    // A known stream, from the middle of a page.
     this.#framer = new OggFramer(this.#sink, this.#known);
     return at + this.#framer.push(chunk.subarray(at));
   }

@@ -1,6 +1,6 @@
 /**
- * A whole frame of MP3 or AAC, or a packet out of Ogg, as it goes from a framer to the tape. A framer has one and writes it anew each time, so it
- * and its bytes are valid only during the call that it is passed to; what keeps it makes a copy (`keepFrame`).
+ * A whole frame of MP3 or AAC, or a packet of Ogg, on its way from a framer to the tape. A framer reuses one object, so it and its bytes are valid
+ * only during the call; keep a copy (`keepFrame`).
  */
 
 import type { OggLink } from '../ogg/ogg-link.js';
@@ -9,24 +9,24 @@ export interface Frame {
   readonly bytes: Buffer;
   /** Its exact playing time: samples / sample rate. */
   readonly durationMs: number;
-  /** kb/s: of this frame; where frames do not say it (AAC, Ogg), the mean of about the last second, rounded. */
+  /** kb/s of this frame; for AAC and Ogg, whose frames do not say it, the mean of about the last second, rounded. */
   readonly bitrateKbps: number;
-  /** The first one after a start, a tag or a gap: it does not continue the frame before it. */
+  /** The first frame after a start, a tag or a gap: it does not continue the frame before it. */
   readonly fresh: boolean;
-  /** Of a packet out of Ogg: what a decoder must have before it. */
+  /** For a packet of Ogg: the headers that a decoder needs first. */
   readonly link: OggLink | undefined;
 }
 
-/** A copy. */
+/** A copy, which stays valid. */
 export interface KeptFrame extends Frame {
-  /** When it came in, monotonic milliseconds. */
+  /** When it arrived, monotonic milliseconds. */
   readonly arrivedMs: number;
 }
 
 /** As a framer writes it. */
 export type WritableFrame = { -readonly [Member in keyof Frame]: Frame[Member] };
 
-/** As a framer has it before its first frame. */
+/** A framer's frame object, before its first frame. */
 export function firstFrame(): WritableFrame {
   return { bytes: Buffer.alloc(0), durationMs: 0, bitrateKbps: 0, fresh: true, link: undefined };
 }

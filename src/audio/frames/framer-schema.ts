@@ -1,4 +1,4 @@
-/** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. */
+/** The state of a framer from another process (framer.ts, ogg-state.ts), checked before a framer resumes there. */
 
 import * as z from 'zod';
 import { bytes } from '../../metadata/codec.js';
@@ -10,7 +10,7 @@ import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';
 import { MAX_PCE_BYTES } from './program-config.js';
 
-/** Counted in 32 bits; -1: none yet. */
+/** A counter of 32 bits; -1: none yet. */
 const number32 = z
   .int()
   .min(-1)
@@ -45,7 +45,7 @@ const framesState = z.looseObject({
   atFirst: z.boolean(),
   fresh: z.boolean(),
   mean,
-  // A process of an earlier version sends none.
+  // Absent from earlier versions.
   pce: bytes(MAX_PCE_BYTES).default(Buffer.alloc(0)),
 });
 
@@ -54,7 +54,7 @@ const oggState = z.looseObject({
   pages: z.looseObject({
     kept: bytes(MAX_PAGE_BYTES),
     neededBytes: z.int().min(0).max(MAX_PAGE_BYTES),
-    // Below 0 where damaged pages have used it up.
+    // Negative once damaged pages have used it up.
     vainBytes: z.int().min(-MAX_COUNTED).max(MAX_COUNTED),
     isUnderWay: z.boolean(),
   }),

@@ -1,13 +1,12 @@
 /**
- * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged
- * but for AAC whose headers do not name its channels (program-config.ts).
+ * Finds the frames in a byte stream of any chunking, and hands on only those, unchanged except AAC whose headers do not name its channels
+ * (program-config.ts).
  *
- *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          kept in the scratch until its rest has come
+ *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          kept in the scratch until its rest arrives
  *     sink          └view ┘└view ┘                 └view ┘ └───────►
  *
- * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
- * waits in the scratch); so are bytes of tags that no frame comes behind for long. Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed
- * in. Owned by one source.
+ * Invariant: every byte of the input is handed on, belongs to a tag or an info frame, waits in the scratch, or is counted in `skippedBytes`, as are
+ * bytes of tags past MAX_TAGS_BYTES. Memory is one scratch buffer of SCRATCH_BYTES, whatever the input. Owned by one source.
  */
 
 import { type Frame, firstFrame } from './frame.js';
@@ -29,21 +28,21 @@ import { ProgramConfig } from './program-config.js';
 
 export type { Codec } from './header.js';
 
-/** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
+/** The most that a Framer keeps: the largest frame and the header of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
-/** At most this much of tags may stand between two frames; pictures have some MB. An ID3v2 tag may claim 256 MB, and another may follow it. */
+/** Maximum of tags between two frames; pictures have some MB. An ID3v2 tag may claim 256 MB, and another may follow it. */
 export const MAX_TAGS_BYTES = 16 * 1024 * 1024;
 
 /** How a tag begins. */
 const ID3 = Buffer.from('ID3');
 
 export interface FrameSink {
-  /** In stream order, each valid only during the call (frame.ts). Of the framer the sink may call `pause`, and nothing else. */
+  /** Frames in stream order, each valid only during the call (frame.ts). The sink may call the framer's `pause`, and nothing else. */
   onFrame(frame: Frame): void;
-  /** Of titles that are not UTF-8. Absent: Windows-1252. */
+  /** The charset of titles that are not UTF-8. Absent: Windows-1252. */
   readonly charset?: string | undefined;
-  /** A title stands in the stream here, before the next frame. */
+  /** A title in the stream, before the next frame. */
   onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
 }
 
@@ -51,7 +50,7 @@ export interface FrameSink {
 export interface FramerState {
   readonly format: 'frames';
   readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels'> & Pick<Frame, 'bitrateKbps'>;
-  /** The beginning of a frame or tag whose rest has not come. */
+  /** The beginning of an incomplete frame or tag. */
   readonly kept: Buffer;
   readonly neededBytes: number;
   readonly tagLeftBytes: number;
@@ -61,16 +60,16 @@ export interface FramerState {
   readonly atFirst: boolean;
   readonly fresh: boolean;
   readonly mean: MeanBitrateState;
-  /** As ProgramConfig has it. */
+  /** As in ProgramConfig. */
   readonly pce: Buffer;
 }
 
 export class Framer {
-  /** Of the latest frame; undefined and 0 before the first. */
+  /** Facts of the latest frame; undefined and 0 before the first. */
   codec: Codec | undefined;
   sampleRate = 0;
   channels = 0;
-  /** Frames handed on, bytes of nothing known and of tags past MAX_TAGS_BYTES, tags and Xing/Info/VBRI frames dropped. */
+  /** Frames handed on; unrecognized bytes, and those of tags past MAX_TAGS_BYTES; tags and Xing/Info/VBRI frames dropped. */
   readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
 
   readonly #sink: FrameSink;
@@ -80,11 +79,11 @@ export class Framer {
   /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
   #keptBytes = 0;
   #neededBytes = HEADER_BYTES;
-  /** What is still to come of a tag. */
+  /** Bytes of a tag still to arrive. */
   #tagLeftBytes = 0;
-  /** Of tags since the last frame. */
+  /** Bytes of tags since the last frame. */
   #tagsBytes = 0;
-  /** The fixed fields that each frame must have; 0 = no sync, the next frame must be confirmed by the one behind it. */
+  /** The fixed fields of this stream's frames; 0: no sync, so the next frame counts only if another confirms it. */
   #key = 0;
   /** Nothing has been skipped since the last frame, tag or start. */
   #atBoundary = true;
@@ -100,7 +99,7 @@ export class Framer {
     this.#sink = sink;
   }
 
-  /** Forgets all that is kept and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
+  /** Forgets the sync and incomplete input, as at the start of a file. Counters and the facts of the latest frame stay. */
   reset(): void {
     this.counters.skippedBytes += this.#keptBytes;
     this.#keptBytes = 0;
@@ -155,7 +154,7 @@ export class Framer {
   }
 
   /**
-   * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
+   * The next bytes of the stream, in any chunking. Frames that are complete reach the sink before this returns.
    * Returns how many were taken: all, unless the sink has paused it; then the rest must be pushed again.
    */
   push(chunk: Buffer): number {
@@ -170,7 +169,7 @@ export class Framer {
         this.#keptBytes = chunk.copy(this.#scratch, 0, at);
         return chunk.length;
       } else {
-        // after a pause more may be there than the next step needs
+        // After a pause the scratch may hold more than the next step needs.
         const wantedBytes = Math.max(0, this.#neededBytes - this.#keptBytes);
         const copied = chunk.copy(this.#scratch, this.#keptBytes, at, at + wantedBytes);
         this.#keptBytes += copied;
@@ -179,7 +178,7 @@ export class Framer {
         const done = this.#walk(this.#scratch, 0, this.#keptBytes);
         const rest = this.#keptBytes - done;
         if (rest <= copied) {
-          // what is left lies in this chunk too: go on there, where whole frames need no copy
+          // The rest lies in this chunk too: continue there, where whole frames need no copy.
           at -= rest;
           this.#keptBytes = 0;
         } else {
@@ -192,7 +191,7 @@ export class Framer {
     return at;
   }
 
-  /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
+  /** Takes every step that bytes[at, end) allow. @returns where it stopped; it must see #neededBytes from there in one piece */
   #walk(bytes: Buffer, at: number, end: number): number {
     const header = this.#header;
     this.#neededBytes = HEADER_BYTES;
@@ -231,7 +230,7 @@ export class Framer {
     return at;
   }
 
-  /** One step where no frame of this stream stands: past a tag, into sync (moving nothing), or past one byte of garbage. */
+  /** One step where no frame of this stream begins: past a tag, into sync (without moving), or past one byte of garbage. */
   #seek(bytes: Buffer, at: number, end: number, found: boolean): number {
     if (mayBeTag(bytes, at)) {
       if (end - at < APE_HEADER_BYTES) {

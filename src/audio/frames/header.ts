@@ -1,21 +1,21 @@
 /**
  * What can stand between two frames of a stream: the header of the next frame (MPEG audio layers I-III, ADTS AAC), a tag
- * (ID3v2, ID3v1, APE), or an MP3 frame that holds no sound but facts about its file (Xing, Info, VBRI).
+ * (ID3v2, ID3v1, APE), or an MP3 frame with facts about its file in place of sound (Xing, Info, VBRI).
  *
- * Pure functions over bytes that never look beyond the length they are promised, and allocate nothing: a header is read into an
- * object that the caller owns. The walk over a stream is the Framer's (framer.ts).
+ * Pure functions that read only the bytes stated and allocate nothing: a header is read into an object of the caller. The Framer walks the
+ * stream (framer.ts).
  */
 
 /** MP2: layer II of MPEG audio, or I. Browsers play layer III alone. */
 export type Codec = 'mp3' | 'mp2' | 'aac';
 
-/** Bytes that must be there before `readHeader` may be asked. No frame and no tag is shorter. */
+/** Bytes that `readHeader` needs. No frame and no tag is shorter. */
 export const HEADER_BYTES = 7;
-/** Bytes that must be there before `tagBytes` may be asked: an APE tag's header, the longest. */
+/** Bytes that `tagBytes` needs: an APE tag's header, the longest. */
 export const APE_HEADER_BYTES = 32;
 /** The largest frame: ADTS counts its length in 13 bits. The largest of MPEG audio has 2,881 bytes (layer II, 160 kb/s, 8 kHz). */
 export const MAX_FRAME_BYTES = 8191;
-/** The largest tag that is believed: what an ID3v2 length of four times seven bits can say, with header and footer. */
+/** The largest tag accepted: the maximum of an ID3v2 length (four times seven bits), with header and footer. */
 const MAX_TAG_BYTES = 0x0fffffff + 20;
 
 /** The header of one frame; reused, so copy what must last. */
@@ -38,7 +38,7 @@ export function emptyHeader(): FrameHeader {
   return { codec: 'mp3', lengthBytes: 0, samples: 0, sampleRate: 0, channels: 0, bitrateKbps: 0, key: 0 };
 }
 
-// ISO 11172-3 2.4.2.3 and ISO 13818-3 2.4.2.3, kb/s by bitrate index; 0 = free format, which is refused: its length is not stated.
+// ISO 11172-3 2.4.2.3 and ISO 13818-3 2.4.2.3, kb/s by bitrate index; 0 = free format, which is rejected: its length is not stated.
 const V1_L1 = [0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448];
 const V1_L2 = [0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384];
 const V1_L3 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
@@ -53,7 +53,7 @@ export function isAdts(bytes: Buffer, at: number): boolean {
   return bytes[at] === 0xff && (bytes[at + 1]! & 0xf6) === 0xf0;
 }
 
-/** Reads the header at `at` (HEADER_BYTES must be there) into `header`; false, and nothing said of `header`, when there is none. */
+/** Reads the header at `at` (HEADER_BYTES must be there) into `header`; false: there is none, and `header` has no meaning. */
 export function readHeader(bytes: Buffer, at: number, header: FrameHeader): boolean {
   if (isAdts(bytes, at)) return readAdts(bytes, at, header);
   return bytes[at] === 0xff && (bytes[at + 1]! & 0xe0) === 0xe0 && readMpeg(bytes, at, header);
@@ -106,7 +106,7 @@ function readAdts(bytes: Buffer, at: number, header: FrameHeader): boolean {
   return true;
 }
 
-/** Whether the sync of another frame is there to be seen behind the whole frame at `at`. */
+/** Whether the sync of another frame is visible behind the whole frame at `at`. */
 export function isFollowed(bytes: Buffer, at: number, end: number, { lengthBytes }: FrameHeader): boolean {
   const next = at + lengthBytes;
   return next + 2 <= end && bytes[next] === 0xff && ((bytes[next + 1]! ^ bytes[at + 1]!) & 0xfe) === 0;
@@ -117,8 +117,8 @@ const INFO = 0x496e666f;
 const VBRI = 0x56425249;
 
 /**
- * Whether the whole MP3 frame at `at` is a Xing, Info or VBRI frame: it plays as silence and lies about a stream's length.
- * @param isFirst whether a file may begin here; elsewhere sound may hold the word, so the side information must be empty, as writers leave it
+ * Whether the whole MP3 frame at `at` is a Xing, Info or VBRI frame, which plays as silence and states a false length for a stream.
+ * @param isFirst whether a file may begin here; elsewhere sound may contain the word, so the side information must be empty, as in such frames
  */
 export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader, isFirst: boolean): boolean {
   const second = bytes[at + 1]!;
@@ -126,7 +126,7 @@ export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader, isFi
   if (!isFirst && !isEmptySide(bytes, at + ((second & 1) === 0 ? 6 : 4))) return false;
   const mpeg1 = (second & 8) !== 0;
   const mono = header.channels === 1;
-  // behind the side information, whose size follows from version and channels; writers differ on whether a CRC's 2 bytes count
+  // Behind the side information, whose size follows from version and channels. Writers differ on whether a CRC's 2 bytes count.
   const behind = 4 + (mpeg1 ? (mono ? 17 : 32) : mono ? 9 : 17);
   if (isWord(bytes, at, header, behind, XING) || isWord(bytes, at, header, behind, INFO)) return true;
   if ((second & 1) === 0 && isWord(bytes, at, header, behind + 2, XING)) return true;
@@ -134,7 +134,7 @@ export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader, isFi
   return isWord(bytes, at, header, 36, VBRI);
 }
 
-/** Of every version; a frame is longer. */
+/** Checks 9 bytes, the shortest side information; every frame is longer. */
 function isEmptySide(bytes: Buffer, at: number): boolean {
   return bytes.readUInt32BE(at) === 0 && bytes.readUInt32BE(at + 4) === 0 && bytes[at + 8] === 0;
 }
@@ -150,8 +150,8 @@ export function mayBeTag(bytes: Buffer, at: number): boolean {
 }
 
 /**
- * The length of the tag that begins at `at` (APE_HEADER_BYTES must be there), or 0 when none does. Strict, since a false tag would
- * swallow megabytes of audio. The three letters of ID3v1 prove little: they count only at a `boundary`, straight behind a frame.
+ * The length of the tag at `at` (APE_HEADER_BYTES must be there); 0: none. Strict, since a false tag would swallow megabytes of audio.
+ * The three letters of ID3v1 prove little: they count only at a `boundary`, straight behind a frame.
  */
 export function tagBytes(bytes: Buffer, at: number, boundary: boolean): number {
   const word = bytes.readUIntBE(at, 3);
@@ -172,7 +172,7 @@ function id3v2Bytes(bytes: Buffer, at: number): number {
   return 10 + body + (major === 4 && (flags & 0x10) !== 0 ? 10 : 0);
 }
 
-/** APE v2 with a header in front; of a tag that has only its footer, the footer alone (its items then count as skipped). */
+/** APE v2 with a header in front; of a tag that has only a footer, the footer alone (its items then count as skipped). */
 function apeBytes(bytes: Buffer, at: number): number {
   const version = bytes.readUInt32LE(at + 8);
   if (bytes.toString('latin1', at, at + 8) !== 'APETAGEX' || (version !== 1000 && version !== 2000)) return 0;

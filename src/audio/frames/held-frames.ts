@@ -1,17 +1,17 @@
 /**
- * Frames of a channel that came while it was not known whether this machine feeds it still: it stood still, or its lease could not be renewed
- * (cluster/README.md). They go onto the tape when it is known, or never. Owned by one ChannelAudio.
+ * Frames that arrived while it was unknown whether this machine still feeds the channel: the process had stalled, or its lease could not be renewed
+ * (cluster/README.md). They go onto the tape once that is known, or never. Owned by one ChannelAudio.
  */
 
 import { type Frame, type KeptFrame, keepFrame } from './frame.js';
 
-/** How long it may not be known (cluster/tapes/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
+/** How long that may be unknown (cluster/tapes/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
 export const MAX_HELD_MS = 5000;
 
 export class HeldFrames {
-  /** Frames are held from then on, monotonic milliseconds; +∞: never. */
+  /** Frames are held from this moment on, monotonic milliseconds; +∞: never. */
   fromMs = Number.POSITIVE_INFINITY;
-  /** Some were dropped: the next frame does not continue the tape. */
+  /** Frames were dropped: the next one does not continue the tape. */
   hasGap = false;
   #frames: KeptFrame[] = [];
   #heldMs = 0;
@@ -20,7 +20,7 @@ export class HeldFrames {
     return this.#frames.length === 0;
   }
 
-  /** Copies it. */
+  /** Keeps a copy of a frame. */
   push(frame: Frame, arrivedMs: number): void {
     this.#frames.push(keepFrame(frame, arrivedMs));
     this.#heldMs += frame.durationMs;

@@ -1,6 +1,6 @@
-/** The mean bitrate of about the last second of what is counted, where frames do not say it. Owned by one framer. */
+/** The mean bitrate of about the last second, for frames that do not say it. Owned by one framer. */
 
-/** A higher one comes from a packet that is trimmed to a few samples, or is a lie. The limits of heads and of other processes go by it. */
+/** A higher mean comes from a packet trimmed to a few samples, or from a false claim. Limits of heads and of other processes rely on it. */
 export const MAX_KBPS = 10_000;
 
 /** As plain data. */
@@ -13,7 +13,7 @@ export interface MeanBitrateState {
 export class MeanBitrate {
   #bytes = 0;
   #ms = 0;
-  /** A whole second was counted: less than that says less. */
+  /** A whole second was counted; from now on less than that is ignored. */
   #isKnown = false;
 
   get state(): MeanBitrateState {
@@ -26,7 +26,7 @@ export class MeanBitrate {
     this.#isKnown = isKnown;
   }
 
-  /** Something else comes. */
+  /** Another stream begins. */
   reset(): void {
     this.#bytes = 0;
     this.#ms = 0;

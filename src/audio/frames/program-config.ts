@@ -1,11 +1,11 @@
 /**
- * AAC whose headers do not say which channels it has (channel configuration 0) says so by a program_config_element, PCE (ISO 13818-7, 8.5): the first
- * element of a raw data block. ffmpeg sends one with its first frame and never again (5.1 with side speakers, 7.1 of its kind), and no decoder that
- * joins later could play a frame. So each frame that has none gets the latest one: 9 bytes in 5.1.
+ * AAC of channel configuration 0 names its channels in a program_config_element, PCE (ISO 13818-7, 8.5), the first element of a raw data block.
+ * ffmpeg sends one with its first frame only (5.1 with side speakers, some 7.1), so a decoder that joins later could play nothing. Therefore each
+ * frame without one gets the latest: 9 bytes in 5.1.
  *
  *   frame │ header │ CRC? │ elements …│          mended │ header │ PCE │ elements …│     no CRC: it covers the header
  *
- * A PCE ends at a byte, so what follows is copied as it is. Owned by a framer.
+ * A PCE ends at a byte boundary, so what follows is copied as it is. Owned by a framer.
  */
 
 import { MAX_FRAME_BYTES } from './header.js';
@@ -13,18 +13,18 @@ import { MAX_FRAME_BYTES } from './header.js';
 const HEADER_BYTES = 7;
 const CRC_BYTES = 2;
 const PCE = 0b101;
-/** With all the elements that it can name, without its comment. */
+/** A PCE of the maximum number of elements, without its comment. */
 export const MAX_PCE_BYTES = 50;
 const NONE = Buffer.alloc(0);
-/** Its length. */
+/** The length byte of an empty comment. */
 const NO_COMMENT = Buffer.of(0);
 
 export class ProgramConfig {
-  /** The latest, without its comment; empty: there was none. */
+  /** The latest, with an empty comment; empty: there was none. */
   pce: Buffer = NONE;
   #out = NONE;
 
-  /** @param frame a whole one of channel configuration 0 @returns it, or what is valid until the next one */
+  /** @param frame a whole frame of channel configuration 0 @returns it, or a buffer that is valid until the next call */
   mend(frame: Buffer): Buffer {
     const at = bodyAt(frame);
     const ownBytes = pceBytes(frame.subarray(at));
@@ -46,12 +46,12 @@ export class ProgramConfig {
   }
 }
 
-/** A frame of several blocks with a CRC each, which no encoder sends. */
+/** Whether a frame has several blocks with a CRC each; no encoder sends any. */
 export function hasCrcs(frame: Buffer): boolean {
   return (frame[1]! & 1) === 0 && (frame[6]! & 3) > 0;
 }
 
-/** Into an ADTS header. A buffer fullness of all ones: variable rate. */
+/** Writes a length into an ADTS header, and a buffer fullness of all ones: variable rate. */
 export function writeLength(header: Buffer, bytes: number): void {
   header[3] = (header[3]! & 0xfc) | (bytes >> 11);
   header[4] = bytes >> 3;
@@ -59,12 +59,12 @@ export function writeLength(header: Buffer, bytes: number): void {
   header[6]! |= 0xfc;
 }
 
-/** Whether an ADTS frame says which channels it has. */
+/** Whether an ADTS frame names its channels in a PCE. */
 export function namesChannels(frame: Buffer): boolean {
   return pceBytes(frame.subarray(bodyAt(frame))) > 0;
 }
 
-/** The length of the PCE with which a raw data block begins; 0: it begins with none, or not with all of it. */
+/** The length of the PCE at the beginning of a raw data block; 0: there is none, or it is incomplete. */
 export function wholePceBytes(body: Buffer): number {
   const bytes = pceBytes(body);
   return bytes === 0 ? 0 : bytes + 1 + body[bytes]!;
@@ -74,7 +74,7 @@ function bodyAt(frame: Buffer): number {
   return HEADER_BYTES + ((frame[1]! & 1) === 0 ? CRC_BYTES : 0);
 }
 
-/** The same, up to its comment. */
+/** The same, up to the length of its comment. */
 function pceBytes(body: Buffer): number {
   let bit = 0;
   const read = (bits: number) => {

@@ -1,12 +1,12 @@
 /**
- * MP3's bit reservoir at a seam. A frame's sound may begin in the frames before it (`main_data_begin`, ISO 11172-3 2.4.1.7, up to 511
- * bytes back); behind a cut those are another stream's, and a decoder makes noise of them or reports errors.
+ * MP3's bit reservoir at a cut. A frame's sound may begin in the frames before it (`main_data_begin`, ISO 11172-3 2.4.1.7, up to 511
+ * bytes back); behind a cut those belong to another stream, and a decoder makes noise of them or reports errors.
  *
  *   …old][old]│[new][new][new]…      A frame that reaches back over the cut is muted: its side information is zeroed, so it plays as
  *             └─ cut  ▲muted         silence, and its bytes stay for the frames behind it, which need them: one or two at 128 kb/s, seven
  *                                  at most.
  *
- * Frames without a reservoir (AAC, layers I and II) pass. Owned by a channel; per frame it allocates nothing, a muted one apart.
+ * Frames without a reservoir (AAC, layers I and II) pass unchanged. Owned by a channel; it allocates only for a muted frame.
  */
 
 /** No frame reaches back further. */
@@ -16,21 +16,21 @@ export class Reservoir {
   /** Main data of this stream since the cut, bytes. */
   #bytes = MAX_BACK_BYTES;
 
-  /** The next frame belongs to another stream, or to another place of it. */
+  /** The next frame belongs to another stream, or to another place of this one. */
   cut(): void {
     this.#bytes = 0;
   }
 
-  /** Whatever comes now reaches back over nothing. */
+  /** No frame from now on reaches back over the cut. */
   get isFull(): boolean {
     return this.#bytes >= MAX_BACK_BYTES;
   }
 
-  /** The frame as it may stand on the tape: itself, or a muted copy. */
+  /** The frame for the tape: itself, or a muted copy. */
   mend(frame: Buffer): Buffer {
     if (this.isFull) return frame;
     const second = frame[1]!;
-    if ((second & 0xe6) !== 0xe2) return frame; // no layer III
+    if ((second & 0xe6) !== 0xe2) return frame; // not layer III
     const isFirstVersion = (second & 0x18) === 0x18;
     const sideAt = (second & 1) === 0 ? 6 : 4;
     const isMono = frame[3]! >> 6 === 3;
@@ -42,7 +42,7 @@ export class Reservoir {
     if (back <= coveredBytes) return frame;
     const silent = Buffer.from(frame);
     silent.fill(0, sideAt, sideEnd);
-    // It needs none of it, but decoders keep for the next frame only what this one reaches.
+    // The muted frame needs nothing, but decoders keep for the next frame only what this one reaches.
     if (isFirstVersion) silent.writeUInt16BE(coveredBytes << 7, sideAt);
     else silent[sideAt] = coveredBytes;
     if (sideAt === 6) silent.writeUInt16BE(crc16(silent, sideEnd), 4);
@@ -50,7 +50,7 @@ export class Reservoir {
   }
 }
 
-/** Over the last two bytes of the header and the side information (ISO 11172-3 2.4.3.1). */
+/** CRC over the last two bytes of the header and the side information (ISO 11172-3 2.4.3.1). */
 function crc16(frame: Buffer, sideEnd: number): number {
   let crc = 0xffff;
   for (let at = 2; at < sideEnd; at++) {

@@ -1,11 +1,11 @@
 /**
- * The latest link of each of the last encoders of a mount, by its serial number: DarkIce and VLC come back to a broken connection in the middle
- * of their stream, without the header pages that no packet of it can be played without. Owned by an encoder's source.
+ * The latest link of each of the last encoders of a mount, by serial number: DarkIce and VLC reconnect in the middle of their stream, without the
+ * header pages that a decoder needs. Owned by an encoder's source.
  */
 
 import type { OggLink } from './ogg-link.js';
 
-/** Encoders that feed one mount by turns. A link takes some 5 KB, 85 KB at most. */
+/** Encoders that take turns on one mount. A link takes some 5 KB, 85 KB at most. */
 export const MAX_KNOWN_LINKS = 8;
 
 export class KnownLinks {
@@ -20,7 +20,7 @@ export class KnownLinks {
     return this.#links.get(serial);
   }
 
-  /** @param before the serial number of the link before it in the same stream, which does not go on; -1: none */
+  /** @param before the serial number of the link before it in the same stream, which has ended; -1: none */
   add(serial: number, link: OggLink, before: number): void {
     for (const over of [before, serial]) this.#links.delete(over);
     this.#links.set(serial, link);

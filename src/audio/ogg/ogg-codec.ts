@@ -1,18 +1,18 @@
 /**
- * What an Ogg stream carries: Vorbis, Opus or FLAC, known by its first packet, and how long each of its packets plays.
+ * The codec of an Ogg stream (Vorbis, Opus or FLAC), recognized by its first packet, and the playing time of each packet.
  * Vorbis I specification, sections 4.2 and 4.3.8; RFC 7845 and RFC 6716, section 3.1; FLAC's Ogg mapping and RFC 9639, section 9.1.
  *
- * What a header claims is believed only as far as its codec allows it and listening could need it: an hour that one packet claims to play
- * would hold its source for an hour.
+ * Claims of headers are believed only within the limits of the codec and of what listeners need: a packet that claims to play for an hour would
+ * hold its source for an hour.
  *
- * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so it remembers one. Owned by a framer.
+ * Pure but for PacketClock: a Vorbis packet plays half of the one before and half of itself, so the clock remembers one. Owned by a framer.
  */
 
 export type OggCodec = 'vorbis' | 'opus' | 'flac';
 
 export interface OggFacts {
   readonly codec: OggCodec;
-  /** Of granule positions: Opus counts at 48 kHz, whatever went in. */
+  /** The rate of granule positions: Opus counts at 48 kHz, whatever the input. */
   readonly sampleRate: number;
   readonly channels: number;
 }
@@ -22,7 +22,7 @@ const OPUS_HEADER_BYTES = 19;
 /** The mapping's own 9 bytes, "fLaC", a block's header and STREAMINFO. */
 const FLAC_HEADER_BYTES = 51;
 
-/** Hz: of the telephone, the lowest that encoders of Vorbis and Opus know; no stream of FLAC has less either. */
+/** Hz: the telephone's rate, the lowest of encoders of Vorbis and Opus, and of streams of FLAC. */
 const MIN_RATE = 8000;
 /** The highest that libvorbis takes is 200,000; a frame of FLAC can say 655,350 (RFC 9639, section 9.1.2). */
 const MAX_RATES: Record<OggCodec, number> = { vorbis: 200_000, opus: 48_000, flac: 655_350 };
@@ -31,12 +31,12 @@ const MIN_BLOCK_BITS = 6;
 const MAX_BLOCK_BITS = 13;
 /** RFC 9639, section 8.2. */
 const MIN_FLAC_BLOCK = 16;
-/** What one frame of FLAC may play. The streamable subset has 16,384 samples at most: 0.34 s at 48 kHz, 2.05 s at 8 kHz. */
+/** Maximum duration of one frame of FLAC. The streamable subset has 16,384 samples at most: 0.34 s at 48 kHz, 2.05 s at 8 kHz. */
 const MAX_FLAC_SECONDS = 2.1;
 /** A setup header of libvorbis has 3 to 8 KB. It is sent to every listener with every title. */
 const MAX_SETUP_BYTES = 64 * 1024;
 
-/** What begins with this packet; null: nothing that we know, or that cannot be. */
+/** The facts of a stream, by its first packet; null: unknown, or impossible. */
 export function readIdentification(packet: Buffer): OggFacts | null {
   const facts = readFacts(packet);
   if (facts === null || facts.channels === 0) return null;
@@ -51,7 +51,7 @@ function readFacts(packet: Buffer): OggFacts | null {
     return { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
   }
   if (text === 'OpusHead' && packet.length >= OPUS_HEADER_BYTES) {
-    // The upper four bits of the version announce a change that is not understood (RFC 7845, section 5.1).
+    // A change in the upper four bits of the version is incompatible (RFC 7845, section 5.1).
     return packet[8]! > 15 ? null : { codec: 'opus', sampleRate: 48_000, channels: packet[9]! };
   }
   if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEADER_BYTES) {
@@ -63,8 +63,8 @@ function readFacts(packet: Buffer): OggFacts | null {
 }
 
 /**
- * Puts the next packet behind a link's first header packets; what is not wanted is left out. An empty packet stands for one that was
- * too large to keep. Wanted are, of Vorbis: identification, comments, setup; of Opus and FLAC: the first two of these.
+ * Adds the next packet to a link's header packets, unless it is not wanted. Wanted are, of Vorbis: identification, comments, setup; of Opus and
+ * FLAC: the first two of these. An empty packet stands for one that was too large to keep.
  */
 export function nextHeader(codec: OggCodec, headers: Buffer[], packet: Buffer): 'more' | 'complete' | 'wrong' {
   const text = packet.toString('latin1', 0, 8);
@@ -83,21 +83,22 @@ export function nextHeader(codec: OggCodec, headers: Buffer[], packet: Buffer): 
   return headers.length === (codec === 'opus' ? 2 : 3) ? 'complete' : 'more';
 }
 
-/** A sample of 32 bits, before it is packed; and what a packet has beside samples. */
+/** Bytes of an unpacked 32-bit sample, and of everything in a packet beside samples. */
 const MAX_SAMPLE_BYTES = 4;
 const MAX_OVERHEAD_BYTES = 1024;
 
-/** Samples per channel of one packet after another. */
+/** Counts the samples per channel of consecutive packets. */
 export class PacketClock {
   readonly #codec: OggCodec;
   readonly #sizes: readonly [number, number];
   /** By mode of Vorbis: whether its block is a long one. */
   readonly #modes: readonly boolean[];
   readonly #modeMask: number;
-  /** Of FLAC: the largest block, by its header and by what it may play; and how many bytes a sample of it may take. */
+  /** FLAC: samples of the largest block, by its header and MAX_FLAC_SECONDS. */
   readonly #mostSamples: number;
+  /** The most bytes that a sample of all channels may take. */
   readonly #sampleBytes: number;
-  /** Of the Vorbis block before the next packet, samples; 0: there is none. */
+  /** Vorbis: samples of the block before the next packet; 0: there is none. */
   lastSize = 0;
 
   /** @param headers the header packets, the first one first */
@@ -112,7 +113,7 @@ export class PacketClock {
     this.#modeMask = (1 << (32 - Math.clz32(Math.max(0, this.#modes.length - 1)))) - 1;
   }
 
-  /** The packet behind a gap or at a start has none before it. */
+  /** A gap or a start: the next packet has none before it. */
   cut(): void {
     this.lastSize = 0;
   }
@@ -140,7 +141,7 @@ export class PacketClock {
     return samples;
   }
 
-  /** More bytes than the samples themselves would be: a tape is as long as it plays, and would hold any number of such. */
+  /** Whether it is larger than its unpacked samples: a tape is limited by playing time, and would take any number of such packets. */
   #isTooLarge(packet: Buffer, samples: number): boolean {
     return packet.length > MAX_OVERHEAD_BYTES + samples * this.#sampleBytes;
   }
@@ -172,9 +173,9 @@ function flacSamples(packet: Buffer): number {
 }
 
 /**
- * Which modes of Vorbis have long blocks. They stand at the very end of the setup header, behind much that only a decoder can read,
- * so they are read from the end: each is 1 bit of size, 2 × 16 bits that are 0, and 8 bits of mapping; before the first stand 6 bits
- * with their number less one. The largest number that fits is it. Empty: none fits.
+ * Which modes of Vorbis have long blocks. They are at the very end of the setup header, behind data that only a decoder can parse, so they are read
+ * from the end: each is 1 bit of size, 2 × 16 bits that are 0, and 8 bits of mapping; 6 bits before the first hold their number minus one. The
+ * largest number that fits counts. Empty: none fits.
  */
 function vorbisModes(setup: Buffer): boolean[] {
   const bit = (at: number) => (setup[at >> 3]! >> (at & 7)) & 1;
@@ -184,7 +185,7 @@ function vorbisModes(setup: Buffer): boolean[] {
     return value;
   };
   let end = setup.length * 8 - 1;
-  while (end > 0 && bit(end) === 0) end--; // the framing bit is the last that is set
+  while (end > 0 && bit(end) === 0) end--; // the framing bit is the last one set
   const found: boolean[] = [];
   let modes: boolean[] = [];
   for (let at = end - 41; at >= 6 && found.length < 64; at -= 41) {

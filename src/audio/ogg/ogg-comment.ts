@@ -1,25 +1,25 @@
 /**
- * Comments of an Ogg stream: the packet in which its title stands (Vorbis I specification, section 5; RFC 7845, section 5.2).
+ * Comments of an Ogg stream: the packet with its title (Vorbis I specification, section 5; RFC 7845, section 5.2).
  *
  *   vorbis  03 "vorbis" │ list │ 01         list: vendor, number, then NAME=value each; every text with its length before it,
  *   opus    "OpusTags"  │ list                    4 bytes little-endian, in UTF-8
  *   flac    84 length   │ list
  *
- * Pure. What comes from an encoder is believed no further than it reaches, and kept only as far as LIST_BYTES.
+ * Pure. Lengths in an encoder's packet are not trusted, and only LIST_BYTES of it are sent on.
  */
 
 import type { Tags } from '../../metadata/icy.js';
 import { decodeTitle } from '../../metadata/text.js';
 import type { OggCodec } from './ogg-codec.js';
 
-/** As much of an encoder's vendor and comments as is sent on to every listener; a picture of the album does not fit. */
+/** Maximum of an encoder's vendor and comments that is sent on to every listener; album art does not fit. */
 const LIST_BYTES = 4096;
-/** As much of them is kept: some are left out where there is a title of ours. */
+/** More is kept, since comments about a track are left out where a title of ours replaces them. */
 const KEPT_BYTES = 4 * LIST_BYTES;
 const NONE = Buffer.alloc(0);
-/** No more are looked at. */
+/** Later ones are ignored. */
 const MAX_COMMENTS = 1000;
-/** A longer name is none that we know. */
+/** Longer names are unknown ones. */
 const MAX_NAME_BYTES = 64;
 
 export interface Comments {
@@ -34,7 +34,7 @@ const SIGNATURES: Record<OggCodec, Buffer> = {
   flac: Buffer.alloc(4),
 };
 
-/** What stands in a comment packet, as far as it is whole. */
+/** The content of a comment packet, as far as it is complete. */
 export function readComments(packet: Buffer, codec: OggCodec): Comments {
   let at = SIGNATURES[codec].length;
   const text = (): Buffer | null => {
@@ -57,7 +57,7 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
   return { vendor, list };
 }
 
-/** Copies of what can be sent on: a link may be kept for a minute, and its packet, with a picture of a MB, must not be. */
+/** Copies of what can be sent on: a link may be kept for a minute, but its packet, which may have a picture of a MB, must not be. */
 export function keptComments({ vendor, list }: Comments): Comments {
   let roomBytes = KEPT_BYTES;
   const fits = (comment: Buffer) => comment.length <= LIST_BYTES && (roomBytes -= comment.length) >= 0;
@@ -69,7 +69,7 @@ export function keptComments({ vendor, list }: Comments): Comments {
 
 /**
  * The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES.
- * @param charset of what is not UTF-8: some write what their system has
+ * @param charset the charset of values that are not UTF-8: some encoders write in that of their system
  */
 export function commentOf({ list }: Comments, name: string, charset?: string): string {
   const found = list.find((comment) => nameOf(comment) === name);
@@ -77,7 +77,7 @@ export function commentOf({ list }: Comments, name: string, charset?: string): s
   return found === undefined ? '' : decodeTitle(found.subarray(start, start + LIST_BYTES), charset);
 }
 
-/** A comment packet. @param comments as keptComments gives them @param tags in the place of the encoder's own; null: these stay */
+/** A comment packet. @param comments as from keptComments @param tags replace the encoder's own; null: these stay */
 export function commentPacket({ vendor, list }: Comments, tags: Tags | null, codec: OggCodec): Buffer {
   const ours =
     tags === null
@@ -100,13 +100,13 @@ export function commentPacket({ vendor, list }: Comments, tags: Tags | null, cod
   return Buffer.concat([head, block]);
 }
 
-/** They speak of one track, and a title of ours of another. */
+/** Comments about one track, wrong beside a title of ours. */
 const OF_A_TITLE = new Set([
   ...['TITLE', 'ARTIST', 'ALBUM', 'ALBUMARTIST', 'TRACKNUMBER', 'DATE', 'ISRC', 'COVERART'],
   'METADATA_BLOCK_PICTURE',
 ]);
 
-/** Names are ASCII without regard to case. */
+/** Names are ASCII, without regard to case. */
 function nameOf(comment: Buffer): string {
   const end = comment.subarray(0, MAX_NAME_BYTES + 1).indexOf(0x3d);
   return end < 0 ? '' : comment.toString('latin1', 0, end).toUpperCase();

@@ -1,8 +1,8 @@
 /**
- * Where the last link of an Ogg tape stands at the tape's end. Another process that goes on with the tape ends that link there, with an empty
- * page, and begins another (RFC 3533, section 6: a page may hold no packet; its position is that of the page before).
+ * The last link of an Ogg tape, at the tape's end. Another process that continues the tape ends that link there with an empty page, and begins
+ * another (RFC 3533, section 6: a page may hold no packet; its position is that of the page before).
  *
- *   last segment   │ page page page │                      the link of its pages goes on
+ *   last segment   │ page page page │                      the link of its pages continues
  *   last segment   │ page page EOS  │ head of the next │   the next one has begun, and has no audio yet
  */
 
@@ -12,11 +12,11 @@ import { pageBytes, readPage } from './ogg-page.js';
 import type { LinkPages, OggSegment } from './ogg-segment.js';
 
 export interface LinkEnd {
-  /** As a source would have sent it, with the title that stands in it. */
+  /** As a source would have sent it, including its title. */
   readonly link: OggLink;
   readonly head: LinkPages;
   readonly serial: number;
-  /** The number of the page that comes next, and the position before it. */
+  /** The next page's number, and the position before it. */
   readonly page: number;
   readonly granule: number;
 }
@@ -29,7 +29,7 @@ export function linkEndOf({ bytes, linkBytes, head }: OggSegment): LinkEnd {
   return { link: linkOf(present.bytes), head: present, serial, page: next, granule };
 }
 
-/** Of one link. @returns how many pages there are, their serial number, the number behind the last one's, and the last position */
+/** Reads the pages of one link. @returns their number and serial number, the number behind the last page's, and the last position */
 function readPages(bytes: Buffer) {
   let [count, serial, next, granule] = [0, 0, 0, 0];
   for (let at = 0; at < bytes.length; count++) {

@@ -5,7 +5,7 @@
  *   page 0   identification            alone on the first page, by every codec's mapping
  *   page 1…  comments, Vorbis' setup   audio begins on a page of its own
  *
- * Values: neither changes after it was made.
+ * Both are immutable.
  */
 
 import type { Tags } from '../../metadata/icy.js';
@@ -14,22 +14,22 @@ import { type OggFacts, readIdentification } from './ogg-codec.js';
 import { type Comments, commentOf, commentPacket, keptComments, readComments } from './ogg-comment.js';
 import { FIRST, PageWriter } from './ogg-page.js';
 
-/** Of Opus' identification (RFC 7845, section 5.1). */
+/** In Opus' identification (RFC 7845, section 5.1). */
 const PRE_SKIP_AT = 10;
 /** A number of 16 bits. */
 const MAX_PRE_SKIP = 0xffff;
 
-/** Of an encoder's stream. Two links are the same only when they are the same object. */
+/** A link of an encoder's stream. Two links are the same only if they are the same object. */
 export class OggLink {
   readonly facts: OggFacts;
-  /** What stands in its comments; `""` where it says nothing. */
+  /** The artist in its comments; `""`: none. */
   readonly artist: string;
   readonly title: string;
   readonly #comments: Comments;
   readonly #identification: Buffer;
   readonly #setup: Buffer | null;
 
-  /** @param headers its header packets, copied; the first one is an identification that is known @param charset see commentOf */
+  /** @param headers its header packets, which are copied; the first one is a known identification @param charset see commentOf */
   constructor(headers: readonly Buffer[], charset?: string) {
     const [identification, comments, setup] = headers;
     this.facts = readIdentification(identification!)!;
@@ -51,16 +51,16 @@ export class OggLink {
   }
 }
 
-/** The head of a link that goes to listeners: the same bytes for listeners that were there and for those that join later. */
+/** The head of a link for listeners: the same bytes for present ones and for those that join later. */
 export class LinkHead {
   readonly serial: number;
-  /** What a decoder of Opus drops at the beginning, samples; else 0. */
+  /** Samples that a decoder of Opus drops at the beginning; else 0. */
   readonly preSkip: number;
   readonly bytes: Buffer;
-  /** How many pages it takes. */
+  /** Number of its pages. */
   readonly pages: number;
 
-  /** @param preSkip of Opus, where the link begins with packets of the one before; 0: what the encoder said */
+  /** @param preSkip of Opus, if the link begins with packets of the one before; 0: the encoder's */
   constructor(link: OggLink, tags: Tags | null, preSkip: number, serial: number) {
     this.serial = serial;
     const [identification, ...others] = link.packets(tags, preSkip);
@@ -82,8 +82,8 @@ function skipping(identification: Buffer, samples: number): Buffer {
 }
 
 /**
- * FLAC's first packet without what is true of a whole file only: number of samples and checksum. It is followed by one header packet,
- * the comments; pictures and seek tables are not sent on.
+ * FLAC's first packet without facts of a whole file: number of samples and checksum. One header packet follows, the comments; pictures and seek
+ * tables are not sent on.
  */
 function endlessFlac(identification: Buffer): Buffer {
   const out = Buffer.from(identification);

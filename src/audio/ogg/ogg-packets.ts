@@ -1,10 +1,10 @@
 /**
- * Cuts the pages of one Ogg stream into packets, which may go on from page to page.
+ * Cuts the pages of one Ogg stream into packets, which may continue from page to page.
  *
- *   lacings   255 255 17 │ 40 │ 255        a packet ends with a value below 255; the last one here goes on in the next page
+ *   lacings   255 255 17 │ 40 │ 255        a packet ends with a value below 255; the last one here continues in the next page
  *   packets   ───────────  ──── ────►
  *
- * Memory is at most MAX_PACKET_BYTES of the packet that goes on: a larger one is lost. Owned by one OggFramer.
+ * Memory is at most MAX_PACKET_BYTES of the packet that continues: a larger one is lost. Owned by one OggFramer.
  */
 
 import { isFilled, type OggPage } from './ogg-page.js';
@@ -27,17 +27,19 @@ export class OggPackets {
   page = NO_PAGE;
   /** The page ended because it was full. */
   isFilled = false;
-  /** The page began within the headers, of which one may be empty. */
+  /** The page began within the headers, where an empty packet counts. */
   isHead = false;
-  /** A packet continues in the next page; and it is lost: it is too large, or its beginning never came. */
+  /** A packet continues in the next page. */
   isOpen = false;
+  /** It is lost: it is too large, or its beginning never arrived. */
   isLost = false;
   /** Bytes of the packet that continues, also if it is lost. */
   openBytes = 0;
   /** Its pieces. */
   #pieces: Buffer[] = [];
-  /** The next lacing value; where its packet began in the body, and where it has come to. */
+  /** The number of the next lacing value. */
   #lacing = 0;
+  /** Offsets in the body: where the next packet begins, and the end of what the lacing values so far cover. */
   #packetAt = 0;
   #bodyAt = 0;
 
@@ -77,17 +79,17 @@ export class OggPackets {
     this.#lacing = this.#packetAt = this.#bodyAt = 0;
   }
 
-  /** The page is through, or none of it is wanted. */
+  /** The page is done, or not wanted. */
   drop(): void {
     this.begin(NO_PAGE, false);
   }
 
-  /** Whether something of the page was not taken. */
+  /** Whether part of the page was not taken yet. */
   get hasMore(): boolean {
     return this.#lacing < this.page.lacings.length;
   }
 
-  /** The next packet that ends in the page: all of it, or what the page has of a lost one; null: none does. */
+  /** The next packet that ends in the page: all of it, or of a lost one this page's part; null: none. */
   next(): Buffer | null {
     const { lacings, body } = this.page;
     while (this.#lacing < lacings.length) {
@@ -102,7 +104,7 @@ export class OggPackets {
     return null;
   }
 
-  /** Keeps what the page has of a packet that goes on in the next one. Returns how many bytes are lost of it. */
+  /** Keeps the page's part of a packet that continues in the next one. Returns how many bytes of it are lost. */
   keepRest(): number {
     const { lacings, body } = this.page;
     if (lacings.at(-1) !== 255) return 0;
@@ -116,7 +118,7 @@ export class OggPackets {
     return !this.isLost ? 0 : wasLost ? piece.length : this.openBytes;
   }
 
-  /** Forgets the packet that continues. @param isLost one continues whose beginning never came */
+  /** Forgets the packet that continues. @param isLost one continues whose beginning never arrived */
   close(isLost = false): void {
     this.isOpen = isLost;
     this.isLost = isLost;

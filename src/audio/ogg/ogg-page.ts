@@ -4,8 +4,8 @@
  *   "OggS" │ 0 │ flags │ granule position │ serial │ sequence │ CRC │ n │ n lacing values │ up to 255 × 255 bytes
  *    4       1   1       8                  4        4          4     1                      everything little-endian
  *
- * A packet is cut into pieces of 255 bytes and a last one of less, so a lacing value under 255 ends it. Here a page holds whole
- * packets only, unless one is larger than a page. Pure but for PageWriter, which is owned by the tape.
+ * A packet is cut into pieces of 255 bytes and a shorter last one, so a lacing value under 255 ends it. Our pages hold whole packets only, unless a
+ * packet is larger than a page. Pure but for PageWriter, which is owned by the tape.
  */
 
 export const PAGE_HEADER_BYTES = 27;
@@ -14,20 +14,20 @@ const PIECE_BYTES = 255;
 /** The largest page. */
 export const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_LACINGS + MAX_LACINGS * PIECE_BYTES;
 
-/** What a page's flags say. */
+/** Flags of a page. */
 export const CONTINUED = 1;
 export const FIRST = 2;
 export const LAST = 4;
 
 const CAPTURE = 0x4f676753; // "OggS"
-/** Of a page from another process, position and number: the stream goes on counting from there. */
+/** Limits of a page from another process, position and number: the stream continues to count from there. */
 const [MAX_GRANULE, MAX_PAGE] = [2 ** 52, 2 ** 31];
 const CRC_AT = 22;
 const UINT32 = 0x1_0000_0000;
-/** Bytes 6 to 21 of a page, from its position to its number, as they change: written and read at once. */
+/** The change of bytes 6 to 21 of a page, from its position to its number; written and read at once. */
 const CHANGE = Buffer.alloc(16);
 
-/** CRC-32 with this polynomial, nothing reflected, from 0 (RFC 3533, section 6, field 7). */
+/** CRC-32 with this polynomial, not reflected, from 0 (RFC 3533, section 6, field 7). */
 const POLYNOMIAL = 0x04c11db7;
 const CRC_TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 24;
@@ -41,19 +41,19 @@ function crcOver(bytes: Buffer, from: number, to: number, before: number): numbe
   return crc;
 }
 
-/** Of the page in bytes[at, end), its own CRC field read as 0. */
+/** The CRC of the page in bytes[at, end), with its own CRC field read as 0. */
 export function pageCrc(bytes: Buffer, at: number, end: number): number {
   let crc = crcOver(bytes, at, at + CRC_AT, 0);
   for (let i = 0; i < 4; i++) crc = (crc << 8) ^ CRC_TABLE[crc >>> 24]!;
   return crcOver(bytes, at + CRC_AT + 4, end, crc) >>> 0;
 }
 
-/** What 1, 2, 4 … bytes of 0 multiply the CRC of what they follow by: x^8, x^16, x^32 … modulo the polynomial; up to the largest page. */
+/** The factors by which 1, 2, 4 … bytes of 0 multiply the CRC before them: x^8, x^16, x^32 … modulo the polynomial; up to the largest page. */
 const ZEROS = new Int32Array(16);
 ZEROS[0] = 1 << 8;
 for (let i = 1; i < ZEROS.length; i++) ZEROS[i] = product(ZEROS[i - 1]!, ZEROS[i - 1]!);
 
-/** Of two polynomials over GF(2), modulo the CRC's. */
+/** The product of two polynomials over GF(2), modulo the CRC's. */
 function product(a: number, b: number): number {
   let sum = 0;
   for (let bit = 31; bit >= 0; bit--) {
@@ -63,22 +63,22 @@ function product(a: number, b: number): number {
   return sum;
 }
 
-/** The CRC of the same bytes with `zeros` bytes of 0 behind them. */
+/** The CRC of the same bytes followed by `zeros` bytes of 0. */
 function crcBeforeZeros(crc: number, zeros: number): number {
   let moved = crc;
   for (let i = 0; zeros >> i > 0; i++) if ((zeros >> i) & 1) moved = product(moved, ZEROS[i]!);
   return moved;
 }
 
-/** Of the page at `at`, which is there. */
+/** The length of a page's header, with its lacing values. */
 export function headerBytes(bytes: Buffer, at: number): number {
   return PAGE_HEADER_BYTES + bytes[at + 26]!;
 }
 
 /**
- * Moves a page back in its stream: changes its header in place. A CRC is linear: that of the change, which is 0 but for a few bytes of the
- * header, is added (xor) to the page's. So a page of any length costs the same.
- * @param header with the lacing values @param granules at most its position, where a packet ends in it @param pages at most its number
+ * Moves a page back in its stream by changing its header in place. A CRC is linear: the CRC of the change, which is 0 except for a few bytes of the
+ * header, is added (xor) to the page's, so a page of any length costs the same.
+ * @param header with the lacing values @param granules at most its position, if a packet ends in it @param pages at most its number
  * @returns the page's bytes
  */
 export function moveBack(header: Buffer, granules: number, pages: number): number {
@@ -99,8 +99,8 @@ export function moveBack(header: Buffer, granules: number, pages: number): numbe
 }
 
 /**
- * The number of pages, if these bytes are whole pages and a stream can go on counting from them; else null. Their CRCs are not checked.
- * @param place the least position and number: pages may be moved back by as much
+ * The number of pages, if these bytes are whole pages from which a stream can continue to count; else null. Their CRCs are not checked.
+ * @param place the lowest position and number: pages may be moved back that far
  */
 export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number | null {
   if (!Number.isSafeInteger(place.granule) || place.page < 0) return null;
@@ -119,18 +119,18 @@ export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number 
   return count;
 }
 
-/** How a page of the one version that there is begins. */
+/** The beginning of a page, of the only version. */
 export const PAGE_START = Buffer.from('OggS\0', 'latin1');
 
-/** Whether these PAGE_HEADER_BYTES begin so. */
+/** Whether these PAGE_HEADER_BYTES begin a page. */
 export function isPage(bytes: Buffer, at: number): boolean {
   return bytes.readUInt32BE(at) === CAPTURE && bytes[at + 4] === 0;
 }
 
-/** A page at the start of `bytes`. */
+/** A page; lacing values and body are views of it. */
 export interface OggPage {
   readonly flags: number;
-  /** Of the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; no stream plays that long. */
+  /** Position behind the last packet that ends here; -1: none does. Beyond 2^53 it is not exact; no stream plays that long. */
   readonly granule: number;
   readonly serial: number;
   readonly sequence: number;
@@ -138,7 +138,7 @@ export interface OggPage {
   readonly body: Buffer;
 }
 
-/** How many bytes the page at `at` needs; more become known as more of it is there. Ask with `there` of PAGE_HEADER_BYTES at least. */
+/** How many bytes the page at `at` needs, as far as the bytes present show it. @param there how many are present, PAGE_HEADER_BYTES at least */
 export function pageBytes(bytes: Buffer, at: number, there: number): number {
   const lacings = bytes[at + 26]!;
   let needed = PAGE_HEADER_BYTES + lacings;
@@ -147,7 +147,7 @@ export function pageBytes(bytes: Buffer, at: number, there: number): number {
   return needed;
 }
 
-/** The whole page in `bytes`, as views; null when its CRC says that it is damaged (or none). */
+/** The whole page in `bytes`, as views; null: its CRC is wrong. */
 export function readPage(bytes: Buffer): OggPage | null {
   if (pageCrc(bytes, 0, bytes.length) !== bytes.readUInt32LE(CRC_AT)) return null;
   const bodyAt = headerBytes(bytes, 0);
@@ -161,13 +161,13 @@ export function readPage(bytes: Buffer): OggPage | null {
   };
 }
 
-/** What libogg's `ogg_stream_pageout` counts as full: this many bytes at the end of a packet, and at least this many packets. */
+/** A page is full for libogg's `ogg_stream_pageout` at the end of a packet, with more than these bytes and at least these packets. */
 const FULL_BYTES = 4096;
 const FULL_PACKETS = 4;
 
 /**
- * Whether the page was ended because it was full, as libogg does it (Liquidsoap, MPD, DarkIce, Mixxx), and not after some time: then it
- * is not known how long the next one takes, which may hold 255 packets of silence.
+ * Whether the page ended because it was full, as libogg does it (Liquidsoap, MPD, DarkIce, Mixxx), and not after some time: then the time that the
+ * next page takes is unknown, since it may hold 255 packets of silence.
  */
 export function isFilled(lacings: Uint8Array): boolean {
   let [bytes, packets] = [0, 0];
@@ -179,7 +179,7 @@ export function isFilled(lacings: Uint8Array): boolean {
   return lacings.length === MAX_LACINGS;
 }
 
-/** Packets in, pages out: one logical stream. */
+/** Writes packets into the pages of one logical stream. */
 export class PageWriter {
   readonly #serial: number;
   #sequence: number;
@@ -192,14 +192,14 @@ export class PageWriter {
   #out = Buffer.alloc(16 * 1024);
   #outBytes = 0;
 
-  /** @param flags of the page that comes first: FIRST where a stream begins */
+  /** @param flags of the first page: FIRST if a stream begins */
   constructor(serial: number, sequence: number, flags: number) {
     this.#serial = serial;
     this.#sequence = sequence;
     this.#flags = flags;
   }
 
-  /** Of the next page. */
+  /** The number of the next page. */
   get sequence(): number {
     return this.#sequence;
   }
@@ -228,12 +228,12 @@ export class PageWriter {
     this.#granule = granule;
   }
 
-  /** Ends the page; nothing to end is nothing. */
+  /** Ends the page, if it has anything. */
   end(): void {
     if (this.#count > 0) this.#end(0);
   }
 
-  /** Ends the stream, with an empty page where none is open. @param granule its position then */
+  /** Ends the stream, with an empty page if none is open. @param granule the position of an empty page */
   finish(granule: number): void {
     if (this.#count === 0) this.#granule = granule;
     this.#end(LAST);
@@ -262,7 +262,7 @@ export class PageWriter {
     this.#bodyBytes = 0;
   }
 
-  /** All pages that have ended, as a buffer of its own. */
+  /** All pages that have ended, in a new buffer. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.#outBytes);
     this.#out.copy(taken, 0, 0, this.#outBytes);

@@ -1,9 +1,9 @@
 /**
- * Finds the pages in an Ogg stream that comes in any chunking, and hands on those that are whole (their CRC says so), one at a time: the
- * next one is looked for when all packets of the one before have been taken.
+ * Finds the pages in an Ogg stream of any chunking, and hands on those with the right CRC, one at a time: it looks for the next one when all packets
+ * of the one before have been taken.
  *
- * Invariant: every byte that went in belongs to a page that the sink took, is counted in `skippedBytes`, or still waits in the scratch, which
- * holds one page. What is computed is in proportion to what came in, whatever that claims: see VAIN_SHARE. Owned by an OggFramer.
+ * Invariant: every byte of the input belongs to a page that the sink took, is counted in `skippedBytes`, or waits in the scratch, which holds one
+ * page. The work is in proportion to the input, whatever it claims: see VAIN_SHARE. Owned by an OggFramer.
  */
 
 import {
@@ -17,28 +17,28 @@ import {
 } from './ogg-page.js';
 
 /**
- * A page with a wrong CRC is looked through for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all
- * of them, and the next one may stand behind it at once: so CRCs that come to nothing may cover a bounded number of bytes for each that comes in,
- * and VAIN_BYTES at once. Beyond that a page is skipped as a whole.
+ * A page with a wrong CRC is searched for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all of them,
+ * and the next header may follow at once. So CRCs that fail may cover VAIN_SHARE bytes for each byte of input, and VAIN_BYTES at once. Beyond that a
+ * page is skipped as a whole.
  */
 const VAIN_SHARE = 2;
 const VAIN_BYTES = 8 * MAX_PAGE_BYTES;
 export interface PageSink {
-  /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
+  /** A whole page, as views that are valid until it is done; false: it does not belong to the followed stream. */
   onPage(page: OggPage, bytes: number): boolean;
-  /** Goes on with that page; true: it is through, false: it was paused. */
+  /** Continues with that page; true: it is done, false: it was paused. */
   resume(): boolean;
 }
 
-/** Bytes of nothing known and of damaged pages; bytes that a CRC was taken of. */
+/** Bytes that are unrecognized or of damaged pages; bytes over which a CRC was computed. */
 export interface PageCounters {
   skippedBytes: number;
   checkedBytes: number;
 }
 
-/** Where a reader of pages stands, as plain data. */
+/** The position of a reader of pages, as plain data. */
 export interface OggPagesState {
-  /** What waits for its rest. */
+  /** The beginning of an incomplete page. */
   readonly kept: Buffer;
   readonly neededBytes: number;
   readonly vainBytes: number;
@@ -51,12 +51,13 @@ export class OggPages {
   readonly #sink: PageSink;
   readonly #counters: PageCounters;
   readonly #scratch = Buffer.alloc(MAX_PAGE_BYTES);
-  /** In the scratch: from where on it has not been looked at, and up to where it is full. */
+  /** The first byte of the scratch that was not examined yet. */
   #at = 0;
+  /** The end of the scratch's content. */
   #end = 0;
   #neededBytes = PAGE_HEADER_BYTES;
   #vainBytes = VAIN_BYTES;
-  /** The sink has a page that is not through. */
+  /** The sink has a page that is not done. */
   #isUnderWay = false;
 
   constructor(sink: PageSink, counters: PageCounters) {
@@ -64,7 +65,7 @@ export class OggPages {
     this.#counters = counters;
   }
 
-  /** Forgets all that is kept, as at the start of a file. */
+  /** Forgets incomplete input, as at the start of a file. */
   reset(): void {
     this.#counters.skippedBytes += this.#end - this.#at;
     this.#at = this.#end = 0;
@@ -77,7 +78,7 @@ export class OggPages {
     return { kept, neededBytes: this.#neededBytes, vainBytes: this.#vainBytes, isUnderWay: this.#isUnderWay };
   }
 
-  /** Goes on where another one stood. Before the first `push`. */
+  /** Resumes where another one stopped. Before the first `push`. */
   adopt({ kept, neededBytes, vainBytes, isUnderWay }: OggPagesState): void {
     this.#end = kept.copy(this.#scratch);
     this.#neededBytes = neededBytes;
@@ -86,8 +87,8 @@ export class OggPages {
   }
 
   /**
-   * The next bytes of the stream, in any number. Pages that are whole are handed on before this returns.
-   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest, or with none.
+   * The next bytes of the stream, in any chunking. Complete pages are handed on before this returns.
+   * Returns how many were taken: all, unless the sink has paused it; it resumes with the rest, or with an empty chunk.
    */
   push(chunk: Buffer): number {
     this.isPaused = false;
@@ -117,7 +118,7 @@ export class OggPages {
     }
   }
 
-  /** Takes a page, or asks for more bytes, or passes some that are not a page. */
+  /** Takes a page, or requests more bytes, or skips some that are not a page. */
   #step(): void {
     const scratch = this.#scratch;
     const at = this.#at;
@@ -145,7 +146,7 @@ export class OggPages {
     }
   }
 
-  /** To the next byte that might begin a page. */
+  /** Skips to the next byte that may begin a page. */
   #pass(): void {
     const rest = this.#scratch.subarray(this.#at, this.#end);
     let next = rest.indexOf(PAGE_START, 1);
@@ -155,7 +156,7 @@ export class OggPages {
     this.#drop(passed);
   }
 
-  /** A page's bytes stay where they are until more are needed, which is not before its packets are handed on. */
+  /** Moves past bytes, which stay where they are until more are needed: by then the page's packets have been handed on. */
   #drop(bytes: number): void {
     this.#at += bytes;
     this.#neededBytes = PAGE_HEADER_BYTES;

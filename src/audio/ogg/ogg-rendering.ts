@@ -1,6 +1,6 @@
 /**
- * What one listener of an Ogg tape is sent of each segment. Its first link begins where it joined, so that its player's clock begins at 0;
- * the next link is everybody's, and from then on there is nothing of its own unless it has an ICY phase.
+ * What one listener of an Ogg tape is sent. Its first link begins where it joined, so that its player's clock begins at 0; from the next link on it
+ * gets the shared bytes, unless it has an ICY phase.
  *
  *   tape       │ head │ page 0 s │ page 1 s │ page 2 s │ page 3 s EOS │ head │ page 0 s │ …
  *   listener                      │ head │ page 0 s │ page 1 s EOS │ head │ page 0 s │ …
@@ -15,7 +15,7 @@ import type { LinkPlace, OggSegment } from './ogg-segment.js';
 
 export class OggRendering implements Rendering {
   readonly #phase: Phase | null;
-  /** Where its first link begins for it; null before its first segment. */
+  /** Where its own first link begins; null before its first segment. */
   #from: LinkPlace | null = null;
   #isLinkOver = false;
 
@@ -27,7 +27,7 @@ export class OggRendering implements Rendering {
     return this.#isLinkOver && this.#phase === null;
   }
 
-  /** As Rendering has it; the segments are an Ogg tape's. */
+  /** As in Rendering; the segments are an Ogg tape's. */
   next(shared: Buffer, segment: OggSegment): readonly Buffer[] {
     const { joinPlace, linkBytes } = segment;
     const pieces = this.#from === null || this.#isLinkOver ? [shared] : segment.movedBack(this.#from);

@@ -1,8 +1,8 @@
 /**
- * A segment of an Ogg tape: whole pages with whole packets, about a second of them, and where a new link follows, that link's head,
- * in the place that an ICY block has on other tapes: the title stands at the segment's end. Never changes; one buffer for everybody.
+ * A segment of an Ogg tape: whole pages of whole packets, about a second, then the head of the next link if one follows, in the place of an ICY
+ * block on other tapes: the title is at the segment's end. Immutable; one buffer for all listeners.
  *
- *   bytes     │ page page page │                      the link goes on
+ *   bytes     │ page page page │                      the link continues
  *   bytes     │ page page EOS  │ head of the next │   it ends here
  *   entered   │ head │ page page page │               a listener's first, with positions from 0; made on first use
  */
@@ -11,13 +11,13 @@ import type { Mark, PlacedMark } from '../tape/mark.js';
 import { type AudioSegment, NOTHING } from '../tape/segment.js';
 import { headerBytes, moveBack } from './ogg-page.js';
 
-/** Where a listener's own link begins, as the pages of the shared one count: the position that becomes 0, and the number of its first page. */
+/** The beginning of a listener's own link, as the shared link counts: the position that becomes 0, and the number of its first page. */
 export interface LinkPlace {
   readonly granule: number;
   readonly page: number;
 }
 
-/** The head of a link, and how many pages it takes. */
+/** The head of a link, and the number of its pages. */
 export interface LinkPages {
   readonly bytes: Buffer;
   readonly pages: number;
@@ -26,10 +26,11 @@ export interface LinkPages {
 export interface OggSegmentFacts {
   readonly bytes: Buffer;
   readonly linkBytes: number;
-  /** Of the link to which its pages belong. */
+  /** The head of the link to which its pages belong. */
   readonly head: LinkPages;
-  /** Where the link of a listener begins that joins here, and the audio time of the first sample that its decoder plays. */
+  /** The beginning of the link of a listener that joins here. */
   readonly joinPlace: LinkPlace;
+  /** The audio time of the first sample that its decoder plays. */
   readonly entryMs: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -86,7 +87,7 @@ export class OggSegment implements AudioSegment {
     return NOTHING;
   }
 
-  /** Nobody comes from another tape: players do not go on with another codec's head. */
+  /** No listener comes from another tape: players cannot continue with the head of another codec. */
   enteredBehind(): null {
     return null;
   }
@@ -95,7 +96,7 @@ export class OggSegment implements AudioSegment {
     return (this.#entered ??= Buffer.concat([this.head.bytes, ...this.movedBack(this.joinPlace)]));
   }
 
-  /** In pieces, with its pages as if the link had begun at this place: each header made anew, each body shared. */
+  /** Its bytes, with pages as if the link had begun at this place: in pieces, with new headers and shared bodies. */
   movedBack({ granule, page }: LinkPlace): Buffer[] {
     const { bytes } = this;
     const pages = page - this.head.pages;

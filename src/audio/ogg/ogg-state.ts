@@ -1,5 +1,5 @@
 /**
- * The position of a framer of Ogg in its stream, as plain data, with which one in another process resumes. The members are explained in ogg.ts.
+ * The position of an Ogg framer in its stream, as plain data, with which a framer in another process resumes. ogg.ts explains the members.
  */
 
 import type { MeanBitrateState } from '../frames/mean-bitrate.js';
@@ -11,10 +11,10 @@ export interface OggPageState extends OggPage {
   readonly lacing: number;
   readonly packetAt: number;
   readonly bodyAt: number;
-  /** Samples that may be played of it; +∞: all. */
+  /** Samples of it that may still be played; +∞: all. */
   readonly leftSamples: number;
   readonly isHead: boolean;
-  /** Packets that were handed on since it began, and bytes that were skipped. */
+  /** Packets handed on and bytes skipped since it began. */
   readonly frames: number;
   readonly skipped: number;
 }
@@ -23,7 +23,7 @@ export interface OggFramerState {
   readonly format: 'ogg';
   readonly pages: OggPagesState;
   readonly page: OggPageState;
-  /** The stream that is followed, and its header packets while they come. */
+  /** The followed stream, and its header packets while they arrive. */
   readonly stream: {
     readonly serial: number;
     readonly sequence: number;
@@ -39,7 +39,7 @@ export interface OggFramerState {
   readonly link: readonly Buffer[] | null;
   /** See PacketClock. */
   readonly lastSize: number;
-  /** A packet that goes on in the next page; null: none does. */
+  /** A packet that continues in the next page; null: none. */
   readonly open: { readonly piece: Buffer; readonly bytes: number; readonly isLost: boolean } | null;
   readonly bitrateKbps: number;
   readonly mean: MeanBitrateState;

@@ -1,14 +1,14 @@
 /**
- * The tape of a channel that is fed Ogg: packets come in, segments of about a second go out, in pages and chain links of our own.
+ * The tape of a channel with an Ogg source: packets come in, segments of about a second go out, in pages and chain links of our own.
  *
  *    segment 41            segment 42                 open
  *   │ page page page │ … │ page EOS, head of link 2 │ packets …
  *
- * A title ends the link and begins another with the same codec headers and its own comments; so does an encoder's new link and a
- * gap in its stream. Positions (granule) begin anew with each link, as those of every encoder do: players expect it (mpv loses its time
- * where they go on). A decoder of Opus starts anew: a link that goes on begins with the last packets of the one before, to be dropped.
+ * A title ends the link and begins another with the same codec headers and its own comments; so does an encoder's new link, and a gap in its
+ * stream. Positions (granule) restart with each link, as players expect (mpv loses its time otherwise). A decoder of Opus restarts too: a link that
+ * continues the audio begins with the last packets of the one before, to be dropped.
  * Invariants: as of Tape (tape.ts); every segment begins with a page that continues nothing, so all of them can be joined; the open
- * segment is never empty once audio has come, so there is always a page to mark as a link's last.
+ * segment is never empty once audio has arrived, so there is always a page to mark as a link's last.
  */
 
 import { randomInt } from 'node:crypto';
@@ -25,32 +25,32 @@ import { type LinkPages, OggSegment } from './ogg-segment.js';
 const SEGMENT_MS = 1000;
 const NOTHING = Buffer.alloc(0);
 /**
- * A title waits until the open segment is as long. A listener that joins with a shorter one that ends its link gets less than a decoder of
- * Opus has to skip, or so little of Vorbis that ffmpeg finds no time for it.
+ * A title waits until the open segment is this long. A listener that joins at a shorter one whose link ends would get less than a decoder of Opus
+ * must skip, or too little Vorbis for ffmpeg to find its time.
  */
 const MIN_SEGMENT_MS = 250;
-/** Sums of times are not exact. No packet that plays is shorter. */
+/** Tolerance for sums of times, which are not exact. No packet that plays is shorter. */
 const MIN_PACKET_MS = 1;
 const OPUS_KHZ = 48;
-/** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
+/** What a decoder of Opus needs before its output equals that of another one (RFC 7845, section 4.2): 80 ms. */
 const PREROLL_SAMPLES = 3840;
-/** Four times what 80 ms of stereo can be: of larger packets, which are padded, a link has fewer in front of it. */
+/** Four times the maximum of 80 ms of stereo: of larger packets, which are padded, a link repeats fewer. */
 const MAX_PREROLL_BYTES = 256 * 1024;
-/** A second of anything that is heard over a network has less. */
+/** More than a second of any stream heard over a network. */
 const MAX_SEGMENT_BYTES = 512 * 1024;
 
-/** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
+/** Maximum number of segments: links may follow one another almost without audio, and segments that play no time would never grow old. */
 export function maxOggSegments(lagMs: number): number {
   return Math.ceil(lagMs / MIN_SEGMENT_MS) + 1;
 }
 
-/** A packet, and what it plays. */
+/** A packet, and the samples that it plays. */
 interface RecentPacket {
   readonly packet: Buffer;
   readonly samples: number;
 }
 
-/** What another process needs beside the closed segments to go on as if nothing had been. */
+/** What another process needs beside the closed segments to continue without a gap. */
 export interface OpenOgg {
   /** The latest packets of Opus. */
   readonly recent: readonly RecentPacket[];
@@ -63,7 +63,7 @@ interface TitleAhead {
   readonly atMs: number;
 }
 
-/** As AudioTape.lastEntry: no listener begins with a segment whose link ends too soon. */
+/** As AudioTape.lastEntry: a listener cannot begin with a segment under MIN_SEGMENT_MS. */
 export function lastOggEntry(tape: AudioTape, seq: number): number {
   let found = seq;
   for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < MIN_SEGMENT_MS - MIN_PACKET_MS; ) {
@@ -78,26 +78,29 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   #preSkip: number;
   #pages: PageWriter;
   #granule = 0;
-  /** The start (LinkPlace) of the link of a listener that joins with the open segment, and how much of it a decoder does not play. */
+  /** The LinkPlace of a listener that joins with the open segment. */
   #joinGranule = 0;
   #joinPage = 0;
+  /** How much of it that listener's decoder does not play. */
   #unplayedMs = 0;
   /** The latest packets of Opus. */
   readonly #recent: RecentPacket[] = [];
   #recentSamples = 0;
   #recentBytes = 0;
-  /** In force where the open segment begins, those that take effect in it, and the latest that has. */
+  /** The mark in force where the open segment begins. */
   #before: Mark | null;
+  /** Those that take effect in it. */
   #marks: PlacedMark[] = [];
+  /** The latest that has taken effect. */
   #mark: Mark | null;
   /** Titles whose audio has not been written yet, in order. */
   readonly #ahead: TitleAhead[] = [];
-  /** The mark that stands in the present link. */
+  /** The mark in the present link's comments. */
   #linkMark: Mark | null;
-  /** The link is one of another process: it ends with the first packet of this one. */
+  /** The link was made by another process: it ends with this one's first packet. */
   #isTakenOver = false;
 
-  /** @param metaint for listeners that get ICY all the same @param blocks of metaint bytes in a second, about */
+  /** @param metaint for listeners that get ICY in Ogg @param blocks number of metaint bytes in about a second */
   constructor(
     link: OggLink,
     metaint: number,
@@ -119,8 +122,8 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   }
 
   /**
-   * A tape that goes on where another process has left it, with another link: behind its closed segments, of which there is one at least.
-   * @param open what that process has left (`leave`), where it is known
+   * A tape that continues that of another process with another link, behind its closed segments (at least one).
+   * @param open what that process has left (`leave`), if known
    */
   static adopt(from: AudioTape, open?: OpenOgg): OggTape {
     const { metaint, segmentBytes, lagMs, tail, head } = from;
@@ -154,7 +157,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     return new OggRendering(icy ? new Phase(this.metaint) : null);
   }
 
-  /** Closes the open segment, so that another process can go on behind it. Nothing is written any more. */
+  /** Closes the open segment, for another process to continue behind it. Nothing is written any more. */
   leave(): OpenOgg {
     if (this.#pages.bytes > 0) this.#close(null);
     return { recent: this.#recent, ahead: this.#ahead };
@@ -166,7 +169,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     return { mark: last?.mark ?? this.#mark, atMs: last?.atMs ?? this.lastPlaced?.atMs ?? 0 };
   }
 
-  /** Its link follows where the open segment is long enough; where the place is known ahead, the segment is long enough there. */
+  /** The title's link begins once the open segment is long enough; at a place known ahead, it is. */
   put(mark: Mark, atMs: number, aheadBytes = 0): void {
     if (aheadBytes > 0 || this.#ahead.length > 0) this.#ahead.push({ mark, atMs });
     else this.#take(mark, atMs);
@@ -197,10 +200,10 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
         this.#open(0);
       }
     }
-    // Durations are samples divided by this very rate.
+    // Durations are samples divided by this same rate.
     const samples = Math.round((durationMs * link.facts.sampleRate) / 1000);
     if (link.facts.codec === 'opus') this.#remember(Buffer.from(packet), samples);
-    // A decoder plays a packet of Vorbis with the one before it. Its samples count, or ffmpeg cuts as many off at a link's end.
+    // A Vorbis packet is decoded together with the one before it. The first one's samples count, or ffmpeg cuts as many off at a link's end.
     else if (link.facts.codec === 'vorbis' && this.#pages.bytes === 0) this.#unplayedMs = durationMs;
     this.#granule += samples;
     this.endMs += durationMs;
@@ -215,7 +218,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     this.fenceAt(this.#pages.bytes === 0 ? this.head : this.head + 1);
   }
 
-  /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
+  /** A segment does not end just before a title: the next one would be too short for the title's link to begin at its place. */
   #segmentMs(): number {
     const next = this.#ahead[0];
     return next !== undefined && next.atMs - this.edgeMs < SEGMENT_MS + MIN_SEGMENT_MS
@@ -240,14 +243,14 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
   }
 
-  /** Begins a segment. @param again samples that a new link has from the one before */
+  /** Begins a segment. @param again samples that a new link repeats of the one before */
   #open(again: number): void {
     this.#joinGranule = this.#granule;
     this.#joinPage = this.#pages.sequence;
     this.#unplayedMs = (this.#preSkip - again) / OPUS_KHZ;
   }
 
-  /** @param next the head of the link that follows; null: the present one goes on */
+  /** @param next the head of the link that follows; null: the present one continues */
   #close(next: LinkHead | null): void {
     if (next === null) this.#pages.end();
     else this.#pages.finish(this.#granule);

@@ -1,12 +1,12 @@
 /**
- * Finds the packets in an Ogg stream that comes in any chunking, and hands on those of its audio, each with its playing time and the
- * link that it belongs to. Follows chains; of streams side by side (a picture, a second language) it follows the first that it knows.
+ * Finds the packets in an Ogg stream of any chunking, and hands on those of its audio, each with its playing time and its link. Follows chains; of
+ * parallel streams (a picture, a second language) it follows the first known one.
  *
- *     pages   [BOS][comments, setup][packet packet pack│et packet][BOS]…        a packet may go on in the next page
+ *     pages   [BOS][comments, setup][packet packet pack│et packet][BOS]…        a packet may continue in the next page
  *     sink                          └─frame┘ └frame┘ └──frame──┘
  *
- * Invariant: every byte of the pages (ogg-pages.ts) that are followed is of a packet handed on or of headers, or is counted in
- * `skippedBytes`. Memory is a page and a packet under way (ogg-packets.ts). Owned by one source.
+ * Invariant: every byte of the followed pages (ogg-pages.ts) belongs to a packet handed on or to headers, or is counted in
+ * `skippedBytes`. Memory is a page and an incomplete packet (ogg-packets.ts). Owned by one source.
  */
 
 import { firstFrame } from '../frames/frame.js';
@@ -20,41 +20,41 @@ import { CONTINUED, FIRST, LAST, MAX_LACINGS, type OggPage, PAGE_HEADER_BYTES } 
 import { OggPages, type PageSink } from './ogg-pages.js';
 import type { OggFramerState } from './ogg-state.js';
 
-/** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
+/** Maximum of header pages before the first audio. No stream has more; a picture of some MB fits. */
 export const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 /** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
 const MAX_IDENTIFICATION_BYTES = 21 + 255;
 
 export class OggFramer implements PageSink {
-  /** Of the latest link; undefined and 0 before the first. */
+  /** The latest link; undefined before the first. */
   link: OggLink | undefined;
-  /** How much the page behind the latest packet's may hold, milliseconds, where pages end when they are full; 0: they do not. */
+  /** How much audio the page behind the latest packet's may hold, milliseconds, if pages end when they are full; 0: they do not. */
   pageMs = 0;
   /**
-   * Packets of audio handed on; bytes of nothing known, of damaged pages, of pages in which nothing is, and of streams that are not
-   * followed or come to no audio; links whose headers were read; bytes that a CRC was taken of.
+   * Packets of audio handed on; bytes that are unrecognized, of damaged or empty pages, or of streams that are not followed or have no audio; links
+   * whose headers were read; bytes over which a CRC was computed.
    */
   readonly counters = { frames: 0, skippedBytes: 0, links: 0, checkedBytes: 0 };
 
   readonly #sink: FrameSink;
   readonly #known: KnownLinks;
-  /** The stream of the latest link; -1: there was none. */
+  /** The serial number of the latest link; -1: there was none. */
   #linkSerial = -1;
   readonly #pages = new OggPages(this, this.counters);
   readonly #packets = new OggPackets();
-  /** Of the page whose packets are being handed on: samples that may be played of it, and the counters before it. */
+  /** Of the present page: samples that may still be played (+∞: all), and the counters before it. */
   #leftSamples = 0;
   #framesBefore = 0;
   #skippedBefore = 0;
-  /** The stream that is followed (-1: none), and the number of its next page. */
+  /** The serial number of the followed stream (-1: none), and the number of its next page. */
   #serial = -1;
   #sequence = 0;
-  /** Its header packets so far; null: they have all come. */
+  /** Its header packets so far; null: all have arrived. */
   #headers: Buffer[] | null = null;
   /** Bytes of its pages, before its first audio. */
   #headerBytes = 0;
   #clock: PacketClock | undefined;
-  /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
+  /** Position in the link behind the last page; -1: unknown, since a stream may be joined in its middle. */
   #granule = -1;
   /** The latest packet; `fresh` is already that of the next one. */
   readonly #frame = firstFrame();
@@ -62,13 +62,13 @@ export class OggFramer implements PageSink {
   #packetMs = 0;
   readonly #mean = new MeanBitrate();
 
-  /** @param known links of which a stream may begin in its middle */
+  /** @param known links of streams that may begin in their middle */
   constructor(sink: FrameSink, known = new KnownLinks()) {
     this.#sink = sink;
     this.#known = known;
   }
 
-  /** Forgets all that is kept and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
+  /** Forgets incomplete input and the followed stream, as at the start of a file. Counters and the latest link stay. */
   reset(): void {
     this.#pages.reset();
     this.#packets.drop();
@@ -140,7 +140,7 @@ export class OggFramer implements PageSink {
     return this.#pages.push(chunk);
   }
 
-  /** As PageSink has it. */
+  /** As in PageSink. */
   onPage(page: OggPage, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
     else if (this.link === undefined && this.#serial === -1) this.#resume(page);
@@ -153,7 +153,7 @@ export class OggFramer implements PageSink {
       return false;
     }
     if (isGap || isContinued !== this.#packets.isOpen) {
-      // What goes on here began in a page that never came, and what was open never ends.
+      // What continues here began in a page that never arrived, and an open packet never ends.
       this.#abandon();
       this.#frame.fresh = true;
       this.#packets.close(isContinued);
@@ -163,7 +163,7 @@ export class OggFramer implements PageSink {
     return true;
   }
 
-  /** A stream begins: it is followed where it is audio, unless it stands beside one that has just begun. */
+  /** A stream begins: it is followed if it is audio, unless it is parallel to one that has just begun. */
   #meet(page: OggPage): void {
     if (this.#headers !== null && this.#headers.length < 2) return;
     if (readIdentification(page.body) === null) return;
@@ -192,7 +192,7 @@ export class OggFramer implements PageSink {
     this.#frame.fresh = true;
   }
 
-  /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
+  /** Headers are counted by `#leave`, and a lost packet was counted piece by piece. */
   #abandon(): void {
     if (this.#headers === null && !this.#packets.isLost) this.counters.skippedBytes += this.#packets.openBytes;
     this.#packets.close();
@@ -200,14 +200,14 @@ export class OggFramer implements PageSink {
 
   #begin(page: OggPage): void {
     this.#packets.begin(page, this.#headers !== null);
-    // At a link's end the position says how much of the last packets is to be played.
+    // At a link's end the position says how much of the last packets to play.
     const isTrimmed = (page.flags & LAST) !== 0 && page.granule >= 0 && this.#granule >= 0;
     this.#leftSamples = isTrimmed ? Math.max(0, page.granule - this.#granule) : Number.POSITIVE_INFINITY;
     this.#framesBefore = this.counters.frames;
     this.#skippedBefore = this.counters.skippedBytes;
   }
 
-  /** As PageSink has it. */
+  /** As in PageSink. */
   resume(): boolean {
     const packets = this.#packets;
     const { flags, granule, lacings, body } = packets.page;
@@ -219,7 +219,7 @@ export class OggFramer implements PageSink {
       packets.close();
       this.#leftSamples -= this.#packet(packet, isLost);
     }
-    // A header packet that is too large is nothing wrong.
+    // A header packet that is too large is not an error.
     const lostBytes = packets.keepRest();
     if (this.#headers === null) this.counters.skippedBytes += lostBytes;
     if (!packets.isHead && lacings.at(-1) !== 255 && this.counters.frames === this.#framesBefore) {
@@ -243,10 +243,10 @@ export class OggFramer implements PageSink {
     return Math.max(0, samples);
   }
 
-  /** @param packet empty where it was too large: a picture among comments, which is not needed */
+  /** @param packet empty if it was too large: comments with a picture, which is not needed */
   #header(packet: Buffer, headers: Buffer[]): void {
     if (headers.length === 0) {
-      // The page began like one; its packet may end sooner, or never come to an end.
+      // The page began like one, but the packet may be shorter, or never end.
       if (packet.length > MAX_IDENTIFICATION_BYTES || readIdentification(packet) === null) this.#leave();
       else headers.push(Buffer.from(packet));
       return;
@@ -259,7 +259,7 @@ export class OggFramer implements PageSink {
     this.#follow(new OggLink(headers, this.#sink.charset), headers);
   }
 
-  /** What comes is of this link. */
+  /** Packets belong to this link from now on. */
   #follow(link: OggLink, headers: readonly Buffer[]): void {
     this.#clock = new PacketClock(link.facts.codec, headers);
     this.counters.links++;

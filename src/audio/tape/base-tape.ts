@@ -1,13 +1,13 @@
 /**
- * What all tapes have in common (tape.ts, ogg-tape.ts, link/tapes/replica-tape.ts): a ring of closed segments, by number.
+ * The base of all tapes (tape.ts, ogg-tape.ts, link/tapes/replica-tape.ts): a ring of closed segments, by number.
  *
  *        tail                              head
  *    ┌────┬────┬────┬────┬────┬────┬────┐
  *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │      48 is closed next
  *    └────┴────┴────┴────┴────┴────┴────┘
  *
- * Invariant: segments tail ≤ seq < head can be read; the newest always stays, what ended more than `lagMs` before the edge is forgotten,
- * whatever the crowd does, and more where nobody reads the tape (`keep`).
+ * Invariant: segments tail ≤ seq < head can be read. The newest always stays; those that ended more than `lagMs` before the edge are forgotten,
+ * however slow listeners are, and more while the tape has no readers (`keep`).
  */
 
 import type { AudioTape, Rendering } from './audio-tape.js';
@@ -21,13 +21,14 @@ export interface BaseTapeOptions extends TapeBeginning {
   readonly metaint: number;
   readonly segmentBytes: number;
   readonly lagMs: number;
-  /** How many are kept at most; default: as many as the lag has. */
+  /** Maximum number of segments; default: only the lag limits it. */
   readonly most?: number;
 }
 
 export interface TapeBeginning {
-  /** The number of the first segment, and its audio time. */
+  /** The number of the first segment. */
   readonly first?: number;
+  /** Its audio time. */
   readonly startMs?: number;
 }
 
@@ -78,7 +79,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** The format changes before the segment with this number. Ignored where the last fence is as late. */
+  /** The format changes before the segment with this number. Ignored if the last fence is as late. */
   fenceAt(seq: number): void {
     const fences = this.#fences;
     if (seq <= this.joinFrom) return;
@@ -86,7 +87,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     fences.push(seq);
   }
 
-  /** As WritableTape has it. */
+  /** As in WritableTape. */
   keep(burstMs: number | null): void {
     this.#burstMs = burstMs;
     this.#trim();
@@ -102,14 +103,14 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     return seq >= this.tail && seq < this.head ? this.#slots[seq & (this.#slots.length - 1)] : undefined;
   }
 
-  /** Of closed segments, also after the tape's end. */
+  /** As in AudioTape, of closed segments; also after the tape's end. */
   rest(seq: number, icy: boolean): Buffer {
     const slots = this.#slots;
     const isThere = seq < this.head && seq >= this.head - slots.length;
     return (isThere ? slots[seq & (slots.length - 1)]?.rest(icy) : undefined) ?? NOTHING;
   }
 
-  /** The last title that has its place in a closed segment. */
+  /** The last title whose place is in a closed segment. */
   protected get lastPlaced(): PlacedMark | undefined {
     for (let seq = this.head - 1; seq >= this.tail; seq--) {
       const last = this.at(seq)!.marks.at(-1);
@@ -134,10 +135,10 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     this.endMs = this.edgeMs;
   }
 
-  /** The segment is off the tape. */
+  /** Called when a segment has left the tape. */
   protected onForgotten(_segment: S, _seq: number): void {}
 
-  /** The number of the first segment that ends after this audio time; `head`: none does. */
+  /** The number of the first segment that ends after this audio time; `head`: none. */
   protected firstAfter(ms: number): number {
     let seq = this.head;
     while (seq > this.tail && this.at(seq - 1)!.endMs > ms) seq--;
@@ -154,7 +155,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     }
   }
 
-  /** Without readers, segments before the one with which the next listener would begin are of no use. */
+  /** Without readers, segments before the one where the next listener would begin are useless. */
   #trim(): void {
     if (this.#burstMs === null) return;
     const seq = neededFrom(this, this.#burstMs, MAX_MORE_MS);

@@ -1,12 +1,12 @@
 /**
- * What a listener begins with: its first segment, so made that no decoder complains (src/audio/README.md).
+ * A listener's first segment, made so that no decoder complains (src/audio/README.md).
  *
  *   segment   │ rest of a frame │ frame │ frame │ frame …│
  *   MP3       │ ID3 tag ………………… │ muted │ frame │ frame …│    every byte after it keeps its place, and so does every ICY block
  *   AAC       │ the frame, stretched …… │ frame │ frame …│    Firefox takes a stream that begins with a tag for MP3
  *
  * A listener that gets AAC without ICY has no phase to keep, and begins with the frame as it is.
- * Pure: one copy for all that begin with this segment (segment.ts keeps it).
+ * Pure: one copy serves all that begin with this segment (segment.ts keeps it).
  */
 
 import { ADTS_HEADER_BYTES, canStretch, stretchFrame } from '../frames/adts.js';
@@ -15,15 +15,15 @@ import { Reservoir } from '../frames/reservoir.js';
 
 /** An ID3v2 tag's header. */
 const ID3_HEADER_BYTES = 10;
-/** The frame that a tag must have: a text, of which there is only the byte that says how it is encoded. */
+/** The frame that a tag must have: a text frame that has nothing but its encoding byte. */
 const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');
 const MIN_TAG_BYTES = ID3_HEADER_BYTES + TAG_FRAME.length;
 
 /**
- * Whether a listener can begin with a frame: it is the segment's first byte, or there is room for a tag or for what stretches it.
+ * Whether a listener can begin with a frame: it is the segment's first byte, or there is room before it for a tag or for stretching.
  * @param frame the whole frame
  * @param offset audio bytes before it in its segment
- * @param segmentBytes of audio in the segment
+ * @param segmentBytes audio bytes of the segment
  */
 export function canEnter(frame: Buffer, offset: number, segmentBytes: number): boolean {
   if (offset === 0) return true;
@@ -31,20 +31,20 @@ export function canEnter(frame: Buffer, offset: number, segmentBytes: number): b
   return canStretch(frame, offset) && segmentBytes - offset >= ADTS_HEADER_BYTES;
 }
 
-/** Whether a listener without ICY begins with the segment's audio from the entry on, as it is. @param entry its offset */
+/** Whether a listener without ICY gets the segment's audio from the entry on unchanged. @param entry its offset */
 export function isEntryPlain(audio: Buffer, entry: number): boolean {
   return isAdts(audio, entry);
 }
 
 /**
- * Turns a copy of a segment's audio into what a listener goes on with that comes from another tape: the rest of the frame in which its stream stands,
- * then what one begins with, with the first frame from the entry on for which there is room.
+ * Turns a copy of a segment's audio into the next bytes of a listener from another tape: the rest of the frame at which its stream stopped, then
+ * a start like that of a new listener, at the first frame from the entry on for which there is room.
  *
  *   │ rest │ ID3 tag ……… │ muted │ frame …│
  *
  * @param audio changed in place
  * @param entry offset of the first frame
- * @returns the offset of the frame; -1: there is room for none, and nothing was changed
+ * @returns the offset of that frame; -1: there is room for none, and nothing was changed
  */
 export function enterBehind(audio: Buffer, entry: number, rest: Buffer): number {
   const behind = audio.subarray(rest.length);
@@ -64,7 +64,7 @@ export function enterBehind(audio: Buffer, entry: number, rest: Buffer): number 
 }
 
 /**
- * Turns a copy of a segment's audio into what a listener begins with.
+ * Turns a copy of a segment's audio into a listener's first segment.
  * @param audio changed in place
  * @param entry offset of the first frame, as `canEnter` allows
  */
@@ -78,7 +78,7 @@ export function enter(audio: Buffer, entry: number): void {
 }
 
 /**
- * An ID3v2.4 tag of `length` bytes: an empty frame and padding (ID3v2.4 main structure, 3.1: the size is written seven bits a byte). Without a
+ * An ID3v2.4 tag of `length` bytes: an empty frame and padding (ID3v2.4 main structure, 3.1: the size has seven bits a byte). Without a
  * frame GStreamer calls it broken; with a body of less than ten bytes mpg123 complains.
  */
 function writeTag(out: Buffer, length: number): void {
@@ -89,7 +89,7 @@ function writeTag(out: Buffer, length: number): void {
   for (let i = 0; i < 4; i++) out[6 + i] = (size >> (7 * (3 - i))) & 0x7f;
 }
 
-/** The first frames of MP3 may need bytes from before the entry. */
+/** Mutes the first MP3 frames that need bytes from before the entry. */
 function muteHead(audio: Buffer, entry: number): void {
   const reservoir = new Reservoir();
   reservoir.cut();

@@ -1,22 +1,22 @@
 /**
- * A listener's own ICY phase, on a tape whose segments have lengths of their own (Ogg), or where its blocks stand further apart than those of the
- * segments: after every `metaint` bytes since its first one stands a block. The one place where something is made for a single listener: at most one
- * buffer a segment, only where a block falls.
+ * A listener's own ICY phase: a block after every `metaint` bytes since its first. For tapes whose segments differ in length (Ogg), and for listeners
+ * whose blocks are further apart than those of the segments. The one place where bytes are made for a single listener: at most one buffer a segment,
+ * and only if a block falls there.
  *
  *   segment   │ page page page EOS │ head of the next link │
  *   spliced   │ page pa ⟨block⟩ ge page EOS │ head of ⟨block⟩ the next link │
  *                        before                       mark
  *
- * The title in a block is the one whose link stands there. Owned by one listener.
+ * A block has the title of the link at its place. Owned by one listener.
  */
 
 import type { AudioSegment } from './segment.js';
 
 export class Phase {
   readonly #metaint: number;
-  /** Bytes until the next block, 1 to metaint: one that falls between two segments goes with the first. */
+  /** Bytes until the next block, 1 to metaint: a block between two segments goes with the first. */
   #left: number;
-  /** What the last block said. */
+  /** The title that the listener has by now, as a block. */
   #said: Buffer | undefined;
 
   constructor(metaint: number) {
@@ -25,8 +25,8 @@ export class Phase {
   }
 
   /**
-   * The segment's bytes with this listener's blocks in them; `audio` itself where none falls there. Call it for each segment in turn.
-   * @param audio the segment as listeners without ICY get it: whatever is put before a first one, it ends with the same bytes
+   * The segment's bytes with this listener's blocks in them; `audio` itself if none falls there. Call it for each segment in turn.
+   * @param audio the segment as listeners without ICY get it; a first one may begin otherwise, but ends with the same bytes
    */
   splice(audio: Buffer, { before, mark, linkBytes }: Pick<AudioSegment, 'before' | 'mark' | 'linkBytes'>): Buffer {
     const { length } = audio;
@@ -35,7 +35,7 @@ export class Phase {
       return audio;
     }
     const blocks = 1 + Math.floor((length - this.#left) / this.#metaint);
-    // Each title is said once at most.
+    // Each title is written once at most.
     const textBytes = (before?.block.length ?? 0) + (mark?.block.length ?? 0);
     const out = Buffer.allocUnsafeSlow(length + blocks + textBytes);
     const markAt = length - linkBytes;

@@ -1,9 +1,9 @@
 /**
- * A segment: about a second of the tape's audio, with an ICY block after every `metaint` bytes of it. Its audio never changes after it was closed,
- * its titles only where one comes late. It is rendered once for all listeners:
+ * A segment: about a second of the tape's audio, with an ICY block after every `metaint` bytes of it. Once it is closed its audio never changes, and
+ * its titles only if one comes late. It is rendered once for all listeners:
  *
  *   bytes     │ audio … metaint │0│ audio … metaint │0│ …       no title takes effect in it: one buffer, made by the tape
- *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use; another for who had a late one before
+ *   titled    │ audio … metaint │0│ audio … metaint │L│text│ …  one does; made on first use; another for listeners that had a late one
  *   plain     │ audio ………………………………………………………………… │           for players without ICY; made on first use
  *   entered   │ start │ audio … │L│text│ audio … metaint │0│ …  a listener's first (entry.ts); made on first use
  */
@@ -17,7 +17,7 @@ export interface FirstSegment {
   readonly entryMs: number;
 }
 
-/** What a listener is sent of any tape. */
+/** A segment of any tape, as listeners are sent it. */
 export interface AudioSegment {
   readonly startMs: number;
   readonly endMs: number;
@@ -26,36 +26,38 @@ export interface AudioSegment {
   readonly before: Mark | null;
   /** In force at its end. */
   readonly mark: Mark | null;
-  /** Those that take effect in it, in order. */
+  /** Marks that take effect in it, in order. */
   readonly marks: readonly PlacedMark[];
-  /** At its end, the head of the next link (Ogg), where `mark` is in force already; else 0. */
+  /** Bytes of the next link's head at its end (Ogg), where `mark` is in force already; else 0. */
   readonly linkBytes: number;
-  /** With blocks that say nothing new, without any, with the titles that take effect in it. */
+  /** With empty blocks. */
   readonly bytes: Buffer;
+  /** Without blocks. */
   readonly plain: Buffer;
-  /** As `plain`, but not kept: valid until that of another segment is asked for. For who reads it once. */
+  /** As `plain`, but valid only until that of another segment is read. For readers that need it once. */
   readonly passing: Buffer;
+  /** With the titles that take effect in it. */
   readonly titled: Buffer;
-  /** The same for a listener. @param had the late title that it was sent in the segment before: it is not said again */
+  /** The same for a listener. @param had the late title that it was sent in the segment before, and is not sent again */
   titledFor(had: Mark | null): Buffer;
   entered(icy: boolean): Buffer;
   /**
-   * What a listener with ICY goes on with that comes from another tape, and the audio time of its first frame of this one. Null: there is no room,
-   * and the frame in which its stream stands stays cut.
+   * For a listener with ICY from another tape: its next bytes, and the audio time of its first frame of this one. Null: there is no room, and the
+   * frame at which its stream stopped stays cut.
    * @param rest of that frame
    */
   enteredBehind(rest: Buffer): FirstSegment | null;
   /** The late title that was put into it after it was closed; null: none. */
   readonly late: Mark | null;
-  /** What stands in it before its entry: of a frame that began in the segment before. @param icy with the blocks that stand in it */
+  /** The part before its entry: the rest of a frame that began in the segment before. @param icy with the empty blocks in it */
   rest(icy: boolean): Buffer;
 }
 
 export const NOTHING = Buffer.alloc(0);
-/** What `passing` is written to, for all tapes of the process. */
+/** The buffer of `passing`, for all tapes of the process. */
 let scratch = NOTHING;
 
-/** Bytes of so much of a segment's audio with the blocks before its end, which say nothing new. */
+/** Length of this much of a segment's audio with the empty blocks before its end. */
 export function withBlocksBytes(audioBytes: number, metaint: number): number {
   return audioBytes + Math.max(0, Math.ceil(audioBytes / metaint) - 1);
 }
@@ -68,27 +70,28 @@ export function inForceAt({ before, marks }: AudioSegment, ms: number): Mark | n
 }
 
 export interface SegmentFacts {
-  /** Blocks of metaint audio bytes, each with a 0 behind it (a length of 0 says "no change": src/listener/README.md). */
+  /** Blocks of metaint audio bytes, each followed by a 0 (a length of 0 means "no change": src/listener/README.md). */
   readonly bytes: Buffer;
   readonly metaint: number;
   /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Audio bytes before the first frame with which a listener can begin (entry.ts), and its audio time; -1: there is none. */
+  /** Audio bytes before the first frame with which a listener can begin (entry.ts); -1: there is none. */
   readonly entry: number;
+  /** The audio time of that frame. */
   readonly entryMs: number;
-  /** The number of the newest segment up to this one that has an entry; -1: none has. */
+  /** The number of the newest segment up to this one that has an entry; -1: none. */
   readonly lastEntry: number;
   /** The title in force at the first byte. */
   readonly before: Mark | null;
   readonly marks: readonly PlacedMark[];
-  /** Takes effect behind its end, but stands in its last block, which is nearer than the next one; null: none does. */
+  /** The mark that takes effect behind its end, but is in its last block, which is nearer than the next; null: none. */
   readonly following: Mark | null;
-  /** A late title of which the first block says that it is in force, since it came when the segment before was closed; null: none. */
+  /** A late title that the first block repeats, since it came after the segment before was closed; null: none. */
   readonly repeats: Mark | null;
 }
 
-/** What of a closed segment a late title changes. */
+/** The members of a closed segment that a late title changes. */
 export type SegmentTitles = Pick<SegmentFacts, 'marks' | 'repeats'> & Pick<AudioSegment, 'late'>;
 
 export class Segment implements SegmentFacts, AudioSegment {
@@ -111,7 +114,7 @@ export class Segment implements SegmentFacts, AudioSegment {
   #unrepeated: Buffer | undefined;
   #entered: Buffer | undefined;
   #enteredPlain: Buffer | undefined;
-  /** What it was last behind such a rest: a crowd comes from one tape at one place. */
+  /** The latest `enteredBehind`, with its rest: a crowd comes from one place of one tape. */
   #behind: (FirstSegment & { readonly rest: Buffer }) | undefined;
 
   constructor(facts: SegmentFacts) {
@@ -130,8 +133,8 @@ export class Segment implements SegmentFacts, AudioSegment {
   }
 
   /**
-   * A title has come late, whose place is in this segment or before it. It is in the first block from there on, for those who were not sent the
-   * segment yet: of a listener that joins it is the first, of one that is behind the next.
+   * A title has come late, with its place in this segment or before it. Listeners that were not sent the segment yet get it in the first block from
+   * there on: the first block of one that joins, the next block of one that lags.
    * @param atMs audio time on the tape, no less than that of the titles before it
    */
   revise(mark: Mark, atMs: number): void {
@@ -145,7 +148,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     });
   }
 
-  /** What a late title has made of its titles. */
+  /** Sets the titles that a late title has changed. */
   retitle({ marks, late, repeats }: SegmentTitles): void {
     this.marks = marks;
     this.mark = marks.at(-1)?.mark ?? this.before;
@@ -183,7 +186,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     return icy ? this.bytes.subarray(0, withBlocksBytes(entry, this.metaint)) : this.plain.subarray(0, entry);
   }
 
-  /** A listener's first segment, with its blocks or without; the latter may be shorter (entry.ts). Only where there is an entry. */
+  /** A listener's first segment, with blocks or without; the latter may be shorter (entry.ts). Only if there is an entry. */
   entered(icy: boolean): Buffer {
     if (icy) return (this.#entered ??= this.#withBlocks(this.#enterPlain(), undefined));
     return isEntryPlain(this.plain, this.entry) ? this.plain.subarray(this.entry) : this.#enterPlain();
@@ -201,14 +204,14 @@ export class Segment implements SegmentFacts, AudioSegment {
     return this.#behind;
   }
 
-  /** What the last block before it says. */
+  /** The title of the last block before it. */
   get #said(): Buffer | undefined {
     return (this.marks.findLast(({ blockByte }) => blockByte === 0)?.mark ?? this.before)?.block;
   }
 
   #enterPlain(): Buffer {
     if (this.#enteredPlain === undefined) {
-      // Not of Node's pool: sockets may hold it.
+      // Not from Node's pool: sockets may hold it.
       const audio = Buffer.allocUnsafeSlow(this.plain.length);
       this.plain.copy(audio);
       enter(audio, this.entry);
@@ -235,7 +238,7 @@ export class Segment implements SegmentFacts, AudioSegment {
     return out;
   }
 
-  /** @param audio the segment's; @param said the block that its listeners had last */
+  /** @param audio the segment's audio; @param said the title that its listeners have, as a block */
   #withBlocks(audio: Buffer, said: Buffer | undefined): Buffer {
     const { marks, metaint, before, following } = this;
     const fixedBytes = (before?.block.length ?? 0) + (following?.block.length ?? 0);

@@ -1,14 +1,14 @@
 /**
- * Who reads a channel's tape: its listeners, or an instant before they come, and observers, which pass it on to others (playable-audio.ts).
- * While there are any, the tape keeps all of its lag. Owned by its PlayableAudio; per frame it costs a look at a list that is empty.
+ * The readers of a channel's tape: its listeners, from an instant before they join, and observers, which pass it on to others (playable-audio.ts).
+ * While there are any, the tape keeps its whole lag. Owned by its PlayableAudio; a frame costs a look at a list that is mostly empty.
  */
 
 import type { LateTitle, TapeObserver } from '../playable-audio.js';
 
 export class TapeReaders implements TapeObserver {
-  /** Whether anybody listens. */
+  /** Whether there are listeners, or will be in an instant. */
   isWanted = false;
-  /** Of the observers. */
+  /** Number of observers that are heard. */
   #heard = 0;
   readonly #observers: TapeObserver[] = [];
 
@@ -16,7 +16,7 @@ export class TapeReaders implements TapeObserver {
     return !this.isWanted && this.#observers.length === 0;
   }
 
-  /** As TapeObserver has it, of any. */
+  /** Whether any observer is heard (TapeObserver). */
   get isHeard(): boolean {
     return this.#heard > 0;
   }

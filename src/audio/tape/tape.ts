@@ -3,13 +3,13 @@
  *
  *        tail                              head
  *    ┌────┬────┬────┬────┬────┬────┬────┐┌ ─ ─ ┐
- *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │  open     audio is cut in here, chunk by chunk
+ *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │  open     audio is written here, chunk by chunk
  *    └────┴────┴────┴────┴────┴────┴────┘└ ─ ─ ┘
  *
- * A segment is a few blocks of `metaint` audio bytes: a title can stand behind each of them, and yet a listener is written to once a second.
- * Frames have nothing to do with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
- * (entry.ts). Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
- * does; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
+ * A segment is a few blocks of `metaint` audio bytes: a title can follow each of them, and yet a listener is written to once a second.
+ * Frames are not aligned with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
+ * (entry.ts). Invariants: segments tail ≤ seq < head can be read; those older than `lagMs` of audio are forgotten, however slow listeners
+ * are; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
  */
 
 import type { AudioTape, WritableTape } from './audio-tape.js';
@@ -18,7 +18,7 @@ import { canEnter } from './entry.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { Segment, withBlocksBytes } from './segment.js';
 
-/** Buffers of forgotten segments that wait to be written over: each one that is closed makes the tape forget about one. */
+/** Buffers of forgotten segments, for reuse: with each segment that is closed the tape forgets about one. */
 const MAX_SPARES = 4;
 
 /** The open segment, between two frames. */
@@ -34,25 +34,26 @@ export interface OpenSegment {
 }
 
 export class Tape extends BaseTape<Segment> implements WritableTape {
-  /** Its zero bytes stand already; the audio goes between them. */
+  /** Its empty blocks are written already; the audio goes between them. */
   #open: Buffer;
   /** Audio bytes in it. */
   #fill = 0;
-  /** What `rest` gave of it without blocks, for all who ask. */
+  /** The shared result of `rest` without blocks. */
   #openRest: Buffer | undefined;
-  /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
+  /** Offset in the open segment at which a listener may begin; -1: no such frame has begun yet. */
   #entry = -1;
   #entryMs = 0;
-  /** As of the last closed segment. */
+  /** `lastEntry` of the last closed segment. */
   #lastEntry = -1;
-  /** In force where the open segment begins, and those that take effect in it or will behind it. */
+  /** The mark in force where the open segment begins. */
   #before: Mark | null;
   /** The latest title that came too late for the segment before. */
   #repeats: Mark | null = null;
+  /** Marks that take effect in it, or will behind it. */
   #marks: PlacedMark[] = [];
-  /** Nobody holds anything of this segment or those behind it. */
+  /** No reader holds bytes of this segment or of later ones. */
   #freeFrom = 0;
-  /** Of forgotten segments that nobody holds: the next ones are written over them. */
+  /** Buffers of forgotten segments that no reader holds, for the next ones. */
   readonly #spares: Buffer[] = [];
 
   /** @param blocks of metaint bytes in a segment */
@@ -63,9 +64,9 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
   }
 
   /**
-   * A tape that goes on where another process has left it: with its closed segments, at least one, and of the open one what is left there of the
-   * frame that their end cuts. What came behind it no listener was sent.
-   * @param open all of the open segment, where it is known
+   * A tape that continues that of another process: with its closed segments (at least one), and of the open one the rest of the frame that their end
+   * cuts. No listener was sent what followed.
+   * @param open the whole open segment, if known
    */
   static adopt(from: AudioTape, open?: OpenSegment): Tape {
     const { metaint, segmentBytes, lagMs, tail, head } = from;
@@ -84,7 +85,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     return this.#entry < 0 ? this.#fill : this.#entry;
   }
 
-  /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
+  /** Of the open segment too: frames are written whole, so its first bytes are known at once. Also after the tape's end. */
   override rest(seq: number, icy: boolean): Buffer {
     if (seq !== this.head) return super.rest(seq, icy);
     const length = this.openRestBytes;
@@ -126,15 +127,15 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
       return;
     }
     const before = atByte - (atByte % metaint);
-    // A place that was known ahead may have the block before it, also one of the open segment: nobody was sent that yet.
+    // A place that was known ahead may use the block before it, even one of the open segment, which no listener was sent yet.
     const isBeforeNearer = atByte - before <= metaint / 2 && (before >= this.#fill || aheadBytes > 0) && before > 0;
     const blockByte = Math.max(isBeforeNearer ? before : atByte, last?.blockByte ?? 0);
     this.#marks.push({ mark, atMs, atByte, blockByte });
   }
 
   /**
-   * Appends a whole frame; `durationMs` is its playing time. A full segment is closed by the byte after it, so that a title which
-   * takes effect exactly at its end still goes into its last block.
+   * Appends a whole frame; `durationMs` is its playing time. A full segment is closed by the next byte, so that a title exactly at its end still goes
+   * into its last block.
    */
   write(frame: Buffer, durationMs: number): void {
     this.#append(frame, durationMs, true);
@@ -167,7 +168,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
   }
 
   override held(): void {
-    // The open one too, of which there is `rest`.
+    // The open one too, since `rest` gives its bytes.
     this.#freeFrom = this.head + 1;
   }
 
@@ -175,14 +176,14 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     if (seq >= this.#freeFrom && this.#spares.length < MAX_SPARES) this.#spares.push(bytes);
   }
 
-  /** @param last the last closed segment, as the other process has it @param rest behind it */
+  /** @param last the last closed segment of the other process @param rest what follows it */
   #adopt(last: Segment, rest: Buffer): void {
     const { edgeMs } = this;
     const { late, following, marks, before, lastEntry, startMs, endMs } = last;
     this.#lastEntry = lastEntry;
     this.#before = last.mark;
     if (late !== null) {
-      // It came while the open segment was open: some were sent the last one without it.
+      // It came while the open segment was open: some listeners were sent the last one without it.
       const place = marks.find(({ mark }) => mark === late)!;
       this.#repeats = late;
       this.#before = marks.findLast(({ mark }) => mark !== late)?.mark ?? before;
@@ -202,7 +203,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     this.#entryMs = entryMs;
   }
 
-  /** A frame begins here. */
+  /** A frame begins here: it is the entry if it is the first that can be one. */
   #enter(frame: Buffer): void {
     if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.segmentBytes)) return;
     this.#entry = this.#fill;
@@ -234,7 +235,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     this.#entry = -1;
   }
 
-  /** Takes the marks that will take effect behind the open segment out of those in it, as the next one has them. */
+  /** Removes the marks that will take effect behind the open segment, and returns them with their places in the next one. */
   #takeAhead(): PlacedMark[] {
     const { segmentBytes } = this;
     let here = this.#marks.length;
@@ -247,7 +248,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     }));
   }
 
-  /** Its place is behind that of all other titles: from there on the tape has this one, the open segment from its first block on. */
+  /** Its place is behind those of all other titles: the tape has this one from there on, the open segment from its first block on. */
   #putLate(mark: Mark, atMs: number): void {
     this.#repeats = mark;
     this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
@@ -255,7 +256,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     for (let seq = this.firstAfter(atMs); seq < head; seq++) this.at(seq)!.revise(mark, atMs);
   }
 
-  /** Of the open segment, without its blocks. */
+  /** Audio of the open segment, without its blocks. */
   #audio(length: number): Buffer {
     const { metaint } = this;
     const out = Buffer.allocUnsafeSlow(length);
@@ -266,7 +267,7 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     return out;
   }
 
-  /** A buffer of its own, not of Node's pool: sockets may hold it long after the tape forgot it. Behind each block of it is a 0. */
+  /** A buffer of its own, not from Node's pool: sockets may hold it long after the tape forgot it. Each block in it ends with a 0. */
   #blank(): Buffer {
     const { metaint, segmentBytes } = this;
     const spare = this.#spares.pop();

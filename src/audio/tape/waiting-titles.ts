@@ -1,10 +1,10 @@
 /**
- * Titles whose place is not on the tape yet: the audio there waits in the delay line, or has not come in at all.
+ * Titles whose place is not on the tape yet: its audio waits in the delay line, or has not arrived.
  *
- *   line          │ frame │ frame │ frame │ …           what has not come in
+ *   line          │ frame │ frame │ frame │ …           not arrived yet
  *   titles                ▲ place known   ▲             by moment, until a frame comes at or after it
  *
- * Invariant: they stand in the order of their moments and places, and those whose place is known come first. Owned by ChannelAudio.
+ * Invariant: they are in the order of their moments and places, and those with a known place come first. Owned by ChannelAudio.
  */
 
 import type { RecordView } from '../../metadata/view.js';
@@ -14,7 +14,7 @@ export interface AwaitedTitle {
   view: RecordView;
   /** Monotonic milliseconds. */
   readonly momentMs: number;
-  /** Null: the audio of that moment has not come in. */
+  /** Null: the audio of that moment has not arrived. */
   place: LinePlace | null;
 }
 
@@ -25,7 +25,7 @@ export class WaitingTitles {
     return this.#titles.length === 0;
   }
 
-  /** The next to be put on the tape. */
+  /** The next to go onto the tape. */
   get first(): AwaitedTitle | undefined {
     return this.#titles[0];
   }
@@ -38,7 +38,7 @@ export class WaitingTitles {
     return this.#titles;
   }
 
-  /** Adopts the titles of another process. Before all else. */
+  /** Adopts the titles of another process. Call it first. */
   adopt(titles: readonly AwaitedTitle[]): void {
     this.#titles.push(...titles);
   }
@@ -47,7 +47,7 @@ export class WaitingTitles {
     this.#titles.length = 0;
   }
 
-  /** Not before the last one. @param place null: the audio of that moment has not come in */
+  /** Adds a title, not before the last one. @param place null: the audio of that moment has not arrived */
   add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
     const titles = this.#titles;
     const { last } = this;
@@ -57,12 +57,12 @@ export class WaitingTitles {
       const isBehind = place === null || place.atByte > last.place.atByte;
       titles.push({ view, momentMs, place: isBehind ? place : last.place });
     }
-    // While no audio comes titles would pile up; of those whose moment has passed only the last can be heard.
+    // Without audio titles would pile up; of those whose moment has passed only the last can be heard.
     const first = titles.findIndex((title) => title.place === null);
     while (first >= 0 && first + 1 < titles.length && titles[first + 1]!.momentMs <= nowMs) titles.splice(first, 1);
   }
 
-  /** A frame comes in: titles whose moment has come take effect at its place. */
+  /** A frame arrives: titles whose moment has come take effect at its place. */
   onArrival(nowMs: number, place: LinePlace): void {
     for (const title of this.#titles) if (title.place === null && title.momentMs <= nowMs) title.place = place;
   }
