@@ -239,7 +239,7 @@ export class ListenerStats {
   }
 }
 
-/** What makes connections one listener, and whether that lasts as long as they play. */
+/** The identity that makes connections one listener, and whether it holds as long as they play. */
 export function identify(
   request: Pick<ListenerRequest, 'address' | 'header'>,
   agent: string,

@@ -102,7 +102,7 @@ export class UniqueTally {
   }
 }
 
-/** What processes share of what makes connections one listener. */
+/** The digest of an identity, which processes share. */
 export function digestOf(identity: string): string {
   return createHash('sha1').update(identity).digest('base64url').slice(0, DIGEST_CHARACTERS);
 }

@@ -56,7 +56,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   #tapes = 0;
   #joined = 0;
   #count = 0;
-  /** Those over TLS to whom audio is written. */
+  /** Listeners over TLS that are written to. */
   #secure = 0;
   /** Bytes written to listeners that have ended, by channel; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
@@ -99,7 +99,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     return this.#count;
   }
 
-  /** Those to whom audio is written. */
+  /** Number of listeners that are written to. */
   get playing(): number {
     return this.#turns.count;
   }
@@ -121,12 +121,12 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (--channel.listeners === 0) channel.want(false);
   }
 
-  /** Of one whom nothing is written to here, such as a player of HLS: unique in this process. */
+  /** An id, unique in this process, for a listener that is not written to here, such as a player of HLS. */
   nextId(): number {
     return ++this.#joined;
   }
 
-  /** The same one has ended, after `enter`. @param bytes that it was sent */
+  /** Such a listener has ended, after `enter`. @param bytes that it was sent */
   depart(channel: PlayableAudio, ending: Ending, bytes: number): void {
     this.#countEnd(channel.key, ending);
     this.#countBytes(channel.key, bytes);
@@ -198,7 +198,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (seconds !== listener.writeSeconds) this.#turns.pace(listener, seconds);
   }
 
-  /** All listeners, for the admin interface. Not to be kept. */
+  /** All listeners, for the admin interface. Iterate at once. */
   *all(): Iterable<Listener> {
     for (const slot of this.#slots) yield* slot;
   }
@@ -228,7 +228,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.placeBlocks(new LateBlocks(readAheadMs, tape.metaint, listener.playback.player, this.#clock, onDue));
   }
 
-  /** How seldom a listener can be written to: the tape must have as much more for it, before `cursor`. */
+  /** The most seconds between two writes to a listener: the tape must have extra audio for them, before `cursor`. */
   #maxWriteSeconds(socket: Socket, tape: AudioTape, cursor: number, options: JoinOptions): WriteSeconds {
     const { icy, burstMs, readAheadMs = 0 } = options;
     const pace = this.#pace.seconds;
@@ -259,7 +259,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   }
 }
 
-/** How much less audio its player has ahead than a new listener is given, milliseconds. */
+/** How much less audio its player has ahead than a new listener gets, milliseconds. */
 function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): number {
   // Always called: it updates the player's clock, which the next tape's listener takes over.
   const aheadMs = before.playback.aheadMs(nowMs);

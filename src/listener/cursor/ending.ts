@@ -1,6 +1,6 @@
 /**
- * Every way in which a listener's stream ends: one table, used alike for what is done, metric labels and tests.
- * `abrupt` endings cut the connection, and reset it where what lies in its buffers is stale; the others let written bytes arrive.
+ * Every way in which a listener's stream ends: one table for behaviour, metric labels and tests.
+ * `abrupt` endings cut the connection, and reset it if its buffers hold stale audio; the others let written bytes arrive.
  */
 
 export const ENDINGS = {

@@ -2,7 +2,7 @@
  * The ICY blocks of a listener whose player shows a title when it reads it, not when it plays that place: they are sent later, by the audio that
  * the player has read ahead (src/listener/README.md, "Players that show what they read"). Its audio stays in the shared buffers:
  *
- *   shared   │ audio │0│ audio │0│ audio │0│ audio │0│      says nothing new
+ *   shared   │ audio │0│ audio │0│ audio │0│ audio │0│      no new title
  *   slices   └───────┘ ⟨block⟩ └─────────────────────┘      of a write in which a title is due
  *
  * Invariant: titles are sent in the order of the tape, none before its place. Owned by one listener.

@@ -1,6 +1,6 @@
 /**
- * A listener's socket. In the clear it is given whole buffers, which may be shared. Over TLS long ones go in pieces, each when the one before was
- * taken: OpenSSL's and Node's buffers of a connection grow to its longest write, and are not given back while it lasts. Owned by its listener.
+ * A listener's socket. In the clear it takes whole buffers, which may be shared. Over TLS long ones go in pieces, each after the one before was
+ * taken: OpenSSL's and Node's buffers of a connection grow to its longest write, and do not shrink while it lasts. Owned by its listener.
  */
 
 import type { Socket } from 'node:net';
@@ -8,14 +8,14 @@ import { bareOf } from '../../net/front/tracked-connection.js';
 
 /** What a listener may send after its request: pipelined requests, and TLS, where a byte in a record of its own costs 10 µs. */
 export const MAX_RECEIVED_BYTES = 64 * 1024;
-/** With what TLS adds it fits into one record (RFC 8446, 5.1) and Node's first buffer of a connection. */
+/** With TLS's overhead it fits into one record (RFC 8446, 5.1) and Node's first buffer of a connection. */
 export const PIECE_BYTES = 16_000;
-/** Two seconds at 128 kb/s: in one go, since each piece is a system call. */
+/** Two seconds at 128 kb/s: written whole, since each piece is a system call. */
 export const MAX_WHOLE_BYTES = 40_000;
-/** Four seconds at 256 kb/s: a send buffer takes it in one go. */
+/** Four seconds at 256 kb/s: a send buffer takes it at once. */
 const MAX_CLEAR_BYTES = 128 * 1024;
 
-/** What may be written at a time: more is written sooner. */
+/** Maximum bytes of one write; a listener that needs more is written to more often. */
 export function maxWriteBytes(socket: Socket): number {
   return isSecure(socket) ? MAX_WHOLE_BYTES : MAX_CLEAR_BYTES;
 }
@@ -27,7 +27,7 @@ export function isSecure(socket: Socket): boolean {
 
 export class ListenerSocket {
   readonly socket: Socket;
-  /** Written by `write` and `writeAll`. */
+  /** Bytes written by `write` and `writeAll`. */
   bytes = 0;
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
@@ -39,7 +39,7 @@ export class ListenerSocket {
     this.#bare = bareOf(socket);
     this.#isSecure = isSecure(socket);
     this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
-    // Without it a stream joins none of what waits, corked or not.
+    // Without `_writev` a stream does not join waiting buffers, corked or not.
     if (this.#isSecure) (socket as { _writev?: unknown })._writev = undefined;
   }
 
@@ -55,7 +55,7 @@ export class ListenerSocket {
     else for (let at = 0; at < bytes.length; at += PIECE_BYTES) socket.write(bytes.subarray(at, at + PIECE_BYTES));
   }
 
-  /** Short ones, in one go. */
+  /** Writes short buffers at once. */
   writeAll(parts: readonly Buffer[]): void {
     const { socket } = this;
     if (this.#isSecure) {

@@ -1,4 +1,4 @@
-/** What a listener is given: its request, its place on the tape, and by whom it is ended. */
+/** What a listener is given: its request, its place on the tape, and its owner. */
 
 import type { Phase } from '../../audio/tape/phase.js';
 import type { PlayerClock } from '../player/player-clock.js';
@@ -7,7 +7,7 @@ import type { Session } from '../sessions/session.js';
 import type { Ending } from './ending.js';
 import type { WriteSeconds } from './pace.js';
 
-/** Who listens, as its request said. */
+/** The client of a listener, by its request. */
 export interface ListenerClient {
   readonly mount: string;
   /** The player's, not a proxy's. */
@@ -16,19 +16,19 @@ export interface ListenerClient {
   readonly referer: string;
 }
 
-/** What is the same for as long as it listens to one tape. */
+/** Constant while it listens to one tape. */
 export interface ListenerFacts {
   readonly channel: string;
-  /** Unique in this process; 0: it has none. */
+  /** Unique in this process; 0: none. */
   readonly id: number;
   /** Null: unknown. */
   readonly client: ListenerClient | null;
   readonly startedMs: number;
-  /** The most seconds between two writes that its beginning on the tape allows for. */
+  /** The most seconds between two writes that its start on the tape allows. */
   readonly maxWriteSeconds: WriteSeconds;
 }
 
-/** With what it begins. */
+/** How a listener begins. */
 export interface ListenerStart {
   readonly channel: string;
   /** The segment with which it begins, or the first behind it that has an entry. */
@@ -36,7 +36,7 @@ export interface ListenerStart {
   readonly icy: boolean;
   readonly session: Session | null;
   readonly nowMs: number;
-  /** Of the same listener on its previous tape. Absent: it had none. */
+  /** The clock of the same listener on its previous tape. Absent: it had none. */
   readonly player?: PlayerClock | undefined;
   /** Unique in this process. */
   readonly id?: number;
@@ -44,7 +44,7 @@ export interface ListenerStart {
   readonly client?: ListenerClient | undefined;
   /** Shared buffers of its tape. Absent: none. */
   readonly runs?: Runs;
-  /** The most seconds between two writes that its beginning on the tape allows for. Absent: 1. */
+  /** The most seconds between two writes that its start on the tape allows. Absent: 1. */
   readonly maxWriteSeconds?: WriteSeconds;
   /** Audio that is kept back for now, at most. */
   readonly heldBackMs?: number;
@@ -56,7 +56,7 @@ export interface ListenerStart {
   readonly endsOnFormatChange?: boolean | undefined;
 }
 
-/** By whom it is ended or moved: the audience that it is in (listener-stay.ts). */
+/** Ends or moves it: the audience that it is in (listener-stay.ts). */
 export interface ListenerOwner {
   /** Idempotent. */
   end(ending: Ending): void;
@@ -64,6 +64,6 @@ export interface ListenerOwner {
   release(): { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null;
   /** Continues on its channel's present tape, or on the next. False: it cannot. */
   onTapeOver(): boolean;
-  /** Continues at another mount, by its path. False: it cannot. @param comesBack once its own has audio */
+  /** Continues at another mount, by its path. False: it cannot. @param comesBack whether it returns once its own mount has audio */
   move(path: string, comesBack: boolean): boolean;
 }

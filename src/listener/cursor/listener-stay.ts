@@ -52,7 +52,7 @@ export class ListenerStay implements ListenerOwner, AlarmHandler {
   readonly #channel: PlayableAudio;
   readonly #options: StayOptions;
   readonly #backlog: ListenerBacklog;
-  /** Null: it may listen for as long as it likes. */
+  /** Null: no limit. */
   readonly #limit: Alarm | null;
 
   constructor(
@@ -73,7 +73,7 @@ export class ListenerStay implements ListenerOwner, AlarmHandler {
     this.#watch(listener.socket);
   }
 
-  /** After a release these have no effect. */
+  /** The handlers have no effect after a release. */
   #watch(socket: Socket): void {
     const left = () => this.end('left');
     // A player that closes with unread audio resets the connection: that is leaving, not a fault.
@@ -124,7 +124,7 @@ export class ListenerStay implements ListenerOwner, AlarmHandler {
 
   /**
    * Gives up its socket.
-   * @param finishes whether the last frame is completed; else the stream stops at the end of a segment @param ending null: another tape goes on
+   * @param finishes whether the last frame is completed; else the stream stops at the end of a segment @param ending null: it goes to another tape
    */
   #leave(session: Session | null, finishes: boolean, ending: Ending | null): Omit<ListenerEnd, 'ending'> {
     const { clock, sessions } = this.#host;

@@ -25,12 +25,13 @@ import { Playback } from './playback.js';
 export class Listener implements Slotted {
   readonly #facts: ListenerFacts;
   readonly icy: boolean;
-  /** The segment with which it began (or will, if that has an entry), and the next one to be written. */
+  /** The segment with which it began, or will if that has an entry. */
   firstSeq: number;
+  /** The next segment to write. */
   cursor: number;
   slot = -1;
   index = -1;
-  /** Between two writes; set by the audience. */
+  /** Seconds between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
   heldBackMs: number;
   /** Null: it has not joined an audience yet. */
@@ -44,9 +45,9 @@ export class Listener implements Slotted {
   /** Null: none. */
   runs: Runs | null;
   readonly #tape: AudioTape;
-  /** The last title it was sent that came after its segment was closed. */
+  /** The last title sent to it that came after its segment was closed. */
   #lateMark: Mark | null = null;
-  /** Of Ogg; null: it is sent the shared buffers. */
+  /** For Ogg; null: it gets the shared buffers. */
   #rendering: Rendering | null;
 
   constructor(socket: Socket, tape: AudioTape, start: ListenerStart) {
@@ -103,7 +104,7 @@ export class Listener implements Slotted {
     return this.owner?.move(path, comesBack) ?? false;
   }
 
-  /** Audio that its socket was given. */
+  /** Bytes of audio given to its socket. */
   get bytes(): number {
     return this.#output.bytes;
   }
@@ -139,7 +140,7 @@ export class Listener implements Slotted {
     return this.#late;
   }
 
-  /** Its blocks are placed by this, as its player shows titles when it reads them. Before `start`; never with `phase`. */
+  /** Lets `late` place its blocks, for a player that shows titles when it reads them. Before `start`; never with `phase`. */
   placeBlocks(late: LateBlocks): void {
     this.#late = late;
     this.playback.isFollowed = true;
@@ -219,7 +220,7 @@ export class Listener implements Slotted {
     else if (due > 1) {
       const to = this.cursor + due;
       if (!this.#isFirst) this.playback.catchUp(nowMs);
-      // Others that are due as many segments are sent the same.
+      // Listeners that are due the same number of segments share a buffer.
       if (this.runs?.isShared(due) && this.#isUniform && !this.#isFirst && to === this.#tape.head) {
         this.#output.write(this.runs.upToEdge(due, this.icy, this.#lateMark));
         while (this.cursor < to) this.#wroteShared(nowMs);

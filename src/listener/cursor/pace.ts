@@ -15,7 +15,7 @@ export const WRITE_SECONDS = [1, 2, 4] as const;
 export type WriteSeconds = (typeof WRITE_SECONDS)[number];
 export type WriteSetting = 'auto' | WriteSeconds;
 
-/** Handed to a socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
+/** The most bytes given to a socket at once, for each second between two writes: a listener catches up at 2 Mb/s. */
 const MAX_BYTES_PER_SECOND = 256 * 1024;
 
 /** Listeners of this process; one over TLS counts twice, as it costs (bench/README.md). */
@@ -44,19 +44,19 @@ export class Pace {
 }
 
 /**
- * What a listener has been given beyond its burst before it is written to as seldom as this, milliseconds of audio: no player then holds less
- * than with a write each second.
+ * The extra audio that a listener needs beyond its burst to be written to this seldom, milliseconds: no player then holds less than with a write
+ * each second.
  */
 export function extraMsFor(seconds: WriteSeconds): number {
   return (seconds - 1) * 1000;
 }
 
-/** How many segments are written in one go at most. */
+/** Maximum number of segments written at once. */
 export function maxSegments(tape: AudioTape, seconds: WriteSeconds): number {
   return Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes) * seconds;
 }
 
-/** How many segments from `cursor` on are kept back: those at the live edge of which the last `heldBackMs` of audio are part. */
+/** The number of segments from `cursor` on that are kept back: those at the live edge, with the last `heldBackMs` of audio. */
 export function heldBackSegments(tape: AudioTape, cursor: number, heldBackMs: number): number {
   let seq = tape.head;
   while (seq > cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= heldBackMs) seq--;

@@ -1,6 +1,6 @@
 /**
- * A listener's player on one tape: what it was written of it, and what it plays of that. Positions are milliseconds of audio in its stream; those of
- * the tapes before count too.
+ * A listener's player on one tape: what was written to it, and what it plays of that. Positions are milliseconds of audio in its stream, previous
+ * tapes included.
  *
  *   tape       ├─── joinMs ──── heard ──── sentMs ─── live edge
  *   position      baseMs                                              position = audio time − joinMs + baseMs
@@ -14,16 +14,16 @@ import type { Session } from '../sessions/session.js';
 
 export class Playback {
   readonly session: Session | null;
-  /** Where the player is. */
+  /** The player's own clock, which its next tape takes over. */
   readonly player: PlayerClock;
   /** The position of its first byte from this tape. */
   readonly baseMs: number;
   /** Audio time of that byte on the tape; -1 before it was written. */
   joinMs = -1;
-  /** Whether each write is reported to the player's clock; without, that is brought up to date before it is read. */
+  /** Whether each write is reported to the player's clock; otherwise the clock is updated before it is read. */
   isFollowed: boolean;
   readonly #tape: AudioTape;
-  /** Audio time on the tape up to which it was written. */
+  /** Audio time on the tape up to which audio was written. */
   #sentMs = 0;
 
   /** @param player of the same listener on its previous tape */
@@ -53,7 +53,7 @@ export class Playback {
     if (!this.isFollowed && this.joinMs >= 0) this.player.catchUp(this.#positionOf(this.#sentMs), nowMs);
   }
 
-  /** What the player has still to play, milliseconds of audio. */
+  /** Audio that the player has still to play, milliseconds. */
   aheadMs(nowMs: number): number {
     this.catchUp(nowMs);
     return this.player.aheadMs(nowMs);

@@ -42,7 +42,7 @@ export function endpointsOf(socket: Socket): string | null {
   return `${end(localAddress, localPort)} ${end(remoteAddress, remotePort)}`;
 }
 
-/** Calls `onQueue` for each connection with a queue; resolves with the length of the table, bytes. Rejects where it cannot be read. */
+/** Calls `onQueue` for each connection with a queue; resolves with the length of the table, bytes. Rejects if it cannot be read. */
 export async function readQueues(
   { path, endpointsLength }: Table,
   onQueue: (endpoints: string, bytes: number) => void,

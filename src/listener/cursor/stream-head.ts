@@ -1,6 +1,6 @@
 /**
- * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
- * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md, "Answers".
+ * The head of a listener's response: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
+ * origin with `icy-metaint` exposed. The reason for each header: src/http/stream/README.md, "Answers".
  */
 
 export interface HeadFacts {
@@ -12,7 +12,7 @@ export interface HeadFacts {
   readonly public?: boolean | undefined;
   /** For icy-br; 0: the bitrate of the frames. */
   readonly bitrateKbps: number;
-  /** For ice-audio-info, which says what it leaves out by the frames. */
+  /** For ice-audio-info; the frames supply what it leaves out. */
   readonly audioInfo: string;
   /** Hertz, and number of audio channels; 0: those of the frames. */
   readonly sampleRate: number;
@@ -32,7 +32,7 @@ type AnnouncedFacts = Pick<
   'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
 >;
 
-/** As right for Vorbis as `audio/ogg` (RFC 5334), which MOC takes for Opus: passed on if the source declares it. */
+/** As valid for Vorbis as `audio/ogg` (RFC 5334), which MOC takes for Opus: passed on if the source declares it. */
 const VORBIS_TYPE = 'application/ogg';
 
 /**
@@ -82,7 +82,7 @@ export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
   };
 }
 
-/** `bitrate=128;samplerate=44100;channels=2`: the source's text, followed by what it leaves out and the frames tell; or "". */
+/** `bitrate=128;samplerate=44100;channels=2`: the source's text, then what it leaves out, by the frames; or "". */
 export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
   const said = facts.audioInfo
     .toLowerCase()
@@ -102,14 +102,14 @@ export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
 const EXPOSED =
   'icy-metaint, icy-name, icy-genre, icy-br, icy-url, icy-description, icy-pub, ice-audio-info, x-channelkey';
 
-/** Header values are one line of Latin-1 or UTF-8 text; whatever could break out of the line is dropped. */
+/** Header values are one line of Latin-1 or UTF-8 text: control characters become blanks. */
 function clean(value: string): string {
   return value.replace(/[\u0000-\u001f\u007f]/g, ' ').trim();
 }
 
 /**
- * @param metaint bytes between blocks, or null for a player that did not ask for ICY
- * @param addressHeaders headers of the address at which the player asked
+ * @param metaint bytes between blocks; null: without ICY
+ * @param addressHeaders headers of the address that the player requested
  */
 export function streamHead(
   facts: HeadFacts,

@@ -1,5 +1,5 @@
 /**
- * A cache of response heads: a crowd that joins is sent the same bytes. One for each mount's facts, with ICY and without, rendered again when
+ * A cache of response heads, since a crowd that joins gets the same bytes. One for each mount's facts, with ICY and without, rendered again when
  * anything in it has changed.
  */
 
@@ -15,7 +15,7 @@ export class StreamHeads {
   readonly #withIcy = new WeakMap<HeadFacts, RenderedHead>();
   readonly #plain = new WeakMap<HeadFacts, RenderedHead>();
 
-  /** As streamHead. @param facts do not change @param addressHeaders the same object for all requests at an address */
+  /** As streamHead. @param facts immutable @param addressHeaders the same object for all requests at an address */
   head(
     facts: HeadFacts,
     audio: AudioFacts,

@@ -1,6 +1,6 @@
 /**
- * Who is written to when: each listener has its turn every one to four seconds (slots.ts), those of a tape that resumes at once (resumes.ts). Without
- * listeners the clock need not tick for it. Owned by the audience.
+ * When each listener is written to: in its turn every one to four seconds (slots.ts), and at once if its tape resumes (resumes.ts). Without
+ * listeners it needs no ticks of the clock. Owned by the audience.
  */
 
 import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
@@ -36,7 +36,7 @@ export class WriteTurns {
     return this.#count;
   }
 
-  /** Its runs count it already. */
+  /** After `Runs.enter`. */
   add(listener: Listener): void {
     const nowMs = this.#clock.now();
     if (this.#count++ === 0) this.#begin(nowMs);
@@ -44,14 +44,14 @@ export class WriteTurns {
     this.#turns[listener.writeSeconds].add(listener, listener.runs!.group);
   }
 
-  /** Its runs count it no more. */
+  /** After `Runs.leave`. */
   remove(listener: Listener): void {
     this.#count--;
     this.#turns[listener.writeSeconds].remove(listener);
     this.#resumes.leave(listener.runs!);
   }
 
-  /** It is written to as often as this from now on. */
+  /** Changes how often it is written to. */
   pace(listener: Listener, seconds: WriteSeconds): void {
     this.#turns[listener.writeSeconds].remove(listener);
     listener.writeSeconds = seconds;

@@ -1,8 +1,8 @@
 /**
- * How many listen to HLS without being known: an estimate of those who ask here. Counted are different players, by what they say of themselves
- * (X-Playback-Session-Id, else address and user agent), that have asked for the playlist within three TARGETDURATION. Behind a cache nobody knows.
+ * Estimates how many listen to HLS anonymously, by the requests of this process. It counts different players, by X-Playback-Session-Id or else by
+ * address and user agent, that have requested the playlist within three TARGETDURATION. Players behind a cache are invisible.
  *
- * Invariant: nothing is kept of a player but a digest, nor for longer; there are never more than `max` of them (in another process: of a moment ago).
+ * Invariant: of a player only a digest is kept, for that time; there are at most `max` (those of other processes as of a moment ago).
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -15,7 +15,7 @@ import { digestOf } from '../unique-tally.js';
 const COUNTED_TARGETS = 3;
 
 interface ChannelCrowd {
-  /** Digest → until when it counts; who asked last is last. */
+  /** Digest → until when it counts, in the order of the last requests. */
   readonly players: Map<string, number>;
   readonly tally: Tally;
 }
@@ -27,7 +27,7 @@ export class HlsCrowd {
   readonly #channels = new Map<string, ChannelCrowd>();
   #count = 0;
 
-  /** @param max players at a time, of all channels */
+  /** @param max number of players of all channels at once */
   constructor(clock: Pick<Clock, 'now'>, tallies: Tallies, max: () => number) {
     this.#clock = clock;
     this.#tallies = tallies;
@@ -35,7 +35,7 @@ export class HlsCrowd {
     tallies.onLook(() => tallies.all.set('hls', this.#count));
   }
 
-  /** A player asks for the playlist. @param targetMs TARGETDURATION */
+  /** A player requests the playlist. @param targetMs TARGETDURATION */
   asked(channel: string, request: Pick<ListenerRequest, 'address' | 'header'>, targetMs: number): void {
     const { players, tally } = this.#crowdOf(channel);
     const digest = digestOf(identify(request, request.header('user-agent') ?? '', null).identity);
@@ -47,7 +47,7 @@ export class HlsCrowd {
     players.set(digest, this.#clock.now() + COUNTED_TARGETS * targetMs);
   }
 
-  /** Of all processes: who has asked two of them counts once. */
+  /** The count of all processes: a player that has used two of them counts once. */
   count(channel: string): number {
     const crowd = this.#channels.get(channel);
     const elsewhere = this.#tallies.isShared ? this.#crowdOf(channel).tally.elsewhere : 0;

@@ -1,11 +1,11 @@
 /**
- * A private listener of HLS: what is known of a player that asks for the playlist again and again. It has no connection of its own; its place is a
- * date, the PROGRAM-DATE-TIME of what its player plays:
+ * A private listener of HLS: a player that requests the playlist again and again. It has no connection of its own; its place is a date, the
+ * PROGRAM-DATE-TIME of what its player plays:
  *
- *   list     ├───┼───┼───┼───┼───┼───┤ end           heard: as it reports, until then end − 3 × TARGETDURATION at each request
+ *   list     ├───┼───┼───┼───┼───┼───┤ end           heard: as reported, before that end − 3 × TARGETDURATION at each request
  *                        └ zero, position 0: what is heard at the first request
  *
- * A title is written when a list that has its place is sent. Owned by HlsListeners.
+ * A title is written when a list that reaches its place is sent. Owned by HlsListeners.
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
@@ -21,18 +21,18 @@ import type { Session } from '../sessions/session.js';
 
 /** How far behind the end of the list players begin. */
 const TARGETS_BEHIND = 3;
-/** How long it may ask for nothing: in TARGETDURATION, and milliseconds more. */
+/** How long it may be silent between two requests: in TARGETDURATION, and milliseconds more. */
 const SILENT_TARGETS = 3;
 const SILENT_MS = 5000;
 
 export interface HlsListenerFacts {
   readonly id: number;
-  /** What its playlist is asked for by; admits it. */
+  /** The secret in the URL of its playlist. */
   readonly token: string;
   readonly audio: PlayableAudio;
   readonly client: ListenerClient;
   readonly session: Session | null;
-  /** When its time limit is over, monotonic milliseconds; +∞: never. */
+  /** When its time limit ends, monotonic milliseconds; +∞: never. */
   readonly endMs: number;
   /** Ends it; idempotent. */
   end(ending: Ending): void;
@@ -47,23 +47,24 @@ export class HlsListener {
   readonly endMs: number;
   readonly startedMs: number;
   readonly icy = false;
-  /** Of its playlists. */
+  /** Bytes of its playlists. */
   bytes = 0;
-  /** When it asked last, and by when it has to ask again, monotonic milliseconds. */
+  /** When its last request came, monotonic milliseconds. */
   askedMs: number;
+  /** When it ends without another request, monotonic milliseconds. */
   dueMs = Number.POSITIVE_INFINITY;
   readonly end: HlsListenerFacts['end'];
   readonly #clock: Clock;
   readonly #titles: () => readonly DatedMark[] | null;
   readonly #player: PlayerClock;
-  /** The date of position 0; null: it was sent no list yet. */
+  /** The date of position 0; null: no list was sent yet. */
   #zeroMs: number | null = null;
-  /** The end of the last list that it was sent. */
+  /** The end of the last list sent. */
   #listedMs = 0;
-  /** The tape from which its session has its titles. */
+  /** The tape whose titles its session gets. */
   #tape: AudioTape | undefined;
 
-  /** @param titles of its channel; null: they are not here yet */
+  /** @param titles of its channel; null: they have not arrived yet */
   constructor(facts: HlsListenerFacts, clock: Clock, titles: () => readonly DatedMark[] | null) {
     const { id, token, audio, client, session, endMs, end } = facts;
     this.id = id;
@@ -83,12 +84,12 @@ export class HlsListener {
     return this.audio.key;
   }
 
-  /** Its session waits for the tape, which comes over a link. */
+  /** Its session waits for the tape, which arrives over a link. */
   get isWithoutTitles(): boolean {
     return this.session !== null && this.#tape === undefined && this.#zeroMs !== null;
   }
 
-  /** -1: it was sent no list yet. */
+  /** -1: no list was sent yet. */
   get joinMs(): number {
     return this.#zeroMs ?? -1;
   }
@@ -97,18 +98,18 @@ export class HlsListener {
     return 0;
   }
 
-  /** The last title that it was sent. */
+  /** The last title sent. */
   get lastMark(): Mark | null {
     return this.#markAt(this.#listedMs);
   }
 
-  /** It asks for a list, and has it for some time. @param targetMs TARGETDURATION */
+  /** It requests a list, which keeps it for some time. @param targetMs TARGETDURATION */
   ask(nowMs: number, targetMs: number): void {
     this.askedMs = nowMs;
     this.dueMs = nowMs + SILENT_TARGETS * targetMs + SILENT_MS;
   }
 
-  /** It is sent the list, which is not empty. */
+  /** It is sent the list, which has segments. */
   send(window: HlsWindow, bytes: number, nowMs: number): void {
     this.bytes += bytes;
     const { endMs } = window;
@@ -124,33 +125,33 @@ export class HlsListener {
     this.#listedMs = endMs;
   }
 
-  /** Gives its session the titles that are new in the list that it was sent last. @param endMs of that list */
+  /** Gives its session the titles that are new in the last list sent. @param endMs the end of that list */
   title(nowMs: number, endMs = this.#listedMs): void {
     const { session } = this;
     const titles = session === null ? null : this.#titles();
     if (session === null || titles === null || this.#zeroMs === null) return;
     if (this.audio.tape !== this.#tape) this.#beginTape(session, titles, nowMs);
-    // Those that it was given before it knows by their order.
+    // The session knows earlier ones by their order.
     for (const { mark, dateMs } of titles) if (dateMs < endMs) session.written(mark, dateMs, nowMs);
     session.release(nowMs);
   }
 
-  /** How far what it hears is behind what comes in, milliseconds. */
+  /** How far it hears behind the audio that arrives, milliseconds. */
   heardLagMs(nowMs: number): number {
     return Math.max(0, this.#clock.wallMs() - this.#heardAtMs(nowMs) - this.audio.delayedMs);
   }
 
-  /** The title that its player plays; null: none is known. */
+  /** The title that its player plays; null: unknown. */
   heardMark(nowMs: number): Mark | null {
     return this.#markAt(this.#heardAtMs(nowMs));
   }
 
-  /** Segments are of one channel. */
+  /** It cannot be moved: segments belong to one channel. */
   move(): boolean {
     return false;
   }
 
-  /** What was given of another tape stays; this one goes on behind the list that had it. */
+  /** Titles of another tape stay; this tape begins behind the last list sent. */
   #beginTape(session: Session, titles: readonly DatedMark[], nowMs: number): void {
     const isFirst = this.#tape === undefined;
     const fromMs = isFirst ? this.#zeroMs! : this.#listedMs;

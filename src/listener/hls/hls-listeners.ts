@@ -1,8 +1,8 @@
 /**
- * The private listeners of HLS in this process, by their tokens. One lives as long as its playlist is asked for, here or in another process; it is
- * counted where listeners of streams are, and ends as they do.
+ * The private listeners of HLS in this process, by their tokens. One lives as long as its playlist is requested, here or in another process; it is
+ * counted as listeners of streams are, and ends as they do.
  *
- *   admitted ─ open ─► asks, asks, asks … ─► nothing for 3 × TARGETDURATION + 5 s: left; an operator, a limit, the end of the server
+ *   admitted ─ open ─► request, request … ─► none for 3 × TARGETDURATION + 5 s: left; an operator, a limit, the end of the server
  *
  * Made by app/worker/worker.ts.
  */
@@ -27,19 +27,19 @@ export interface HlsListenersParts {
   readonly sessions: Sessions;
   readonly stats: ListenerStats;
   readonly channels: HlsChannels;
-  /** Those of all processes; null: there are no others. */
+  /** The listeners of all processes; null: there are no other processes. */
   readonly players: SharedPlayers | null;
-  /** Now, by a clock that all processes share. */
+  /** The time of a clock that all processes share, milliseconds. */
   sharedMs(): number;
 }
 
 /** A player that was admitted, and is counted in the audience. */
 export interface AdmittedPlayer {
   readonly token: string;
-  /** Where it listens, by its mount. */
+  /** What it listens to, by its mount. */
   readonly source: HlsSource;
   readonly client: ListenerClient;
-  /** Null: it has none. */
+  /** Null: none. */
   readonly metaid: string | null;
   /** For statistics and the access log. */
   readonly request: ListenerRequest;
@@ -51,7 +51,7 @@ export interface AdmittedPlayer {
 export class HlsListeners {
   readonly #parts: HlsListenersParts;
   readonly #byToken = new Map<string, HlsListener>();
-  /** The last one has ended. */
+  /** Called when the last one has ended. */
   #onNone: () => void = () => undefined;
 
   constructor(parts: HlsListenersParts) {
@@ -67,7 +67,7 @@ export class HlsListeners {
     if (this.count > 0) await new Promise<void>((resolve) => (this.#onNone = resolve));
   }
 
-  /** @param mount where it asks: the token is of no use at another one, nor where a reload has given the path to another channel */
+  /** @param mount the mount of the request: a token is not valid at another one, nor after a reload has given the path to another channel */
   find(token: string, { path, audio }: { readonly path: string } & Pick<HlsSource, 'audio'>): HlsListener | undefined {
     const listener = this.#byToken.get(token);
     return listener?.client.mount === path && listener.channel === audio.key ? listener : undefined;
@@ -81,7 +81,7 @@ export class HlsListeners {
     const { clock, audience, channels, players } = this.#parts;
     const { token, source, client, limitMs } = player;
     const { audio } = source;
-    // The same request at a path that a reload has given to another channel: nobody asks for the list of the former one any more.
+    // The same request at a path that a reload has given to another channel: the list of the former one is not requested any more.
     this.#byToken.get(token)?.end('left');
     const session = this.#session(player);
     const key = players === null ? '' : playerKey(token, client.mount, audio.key);
@@ -92,7 +92,7 @@ export class HlsListeners {
       players?.remove(key);
       if (session !== null) this.#parts.sessions.close(session);
       audience.depart(audio, ending, listener.bytes);
-      // One that has left has listened until it asked last.
+      // One that has left has listened until its last request.
       const lastedMs = (ending === 'left' ? listener.askedMs : clock.now()) - listener.startedMs;
       player.onEnd(lastedMs);
       this.#parts.stats.leave(counted, listener.bytes, lastedMs);
@@ -115,18 +115,18 @@ export class HlsListeners {
     return listener;
   }
 
-  /** It asks for its playlist: that keeps it. */
+  /** It requests its playlist, which keeps it. */
   ask(listener: HlsListener, { hls }: HlsSource): void {
     listener.ask(this.#parts.clock.now(), (hls?.segmentSeconds ?? 0) * 1000);
   }
 
-  /** @param bytes that it was sent */
+  /** It was sent its playlist. @param bytes of it */
   send(listener: HlsListener, source: HlsSource, bytes: number): void {
     const window = this.#parts.channels.of(source)?.window;
     if (window?.isEmpty === false) listener.send(window, bytes, this.#parts.clock.now());
   }
 
-  /** Ends all of a channel, or of all channels. */
+  /** Ends all listeners of a channel, or of all channels. */
   endAll(ending: Ending, channel?: string): void {
     for (const listener of [...this.#byToken.values()]) {
       if (channel === undefined || listener.channel === channel) listener.end(ending);
@@ -147,7 +147,7 @@ export class HlsListeners {
     return this.#parts.sessions.open({ metaid, channel: audio.key, mount, isDated: true });
   }
 
-  /** Another process has sent it a playlist; the one here is as good to know where it is. */
+  /** Another process has sent it a playlist; the one here shows its place just as well. */
   #sent(listener: HlsListener, source: HlsSource, bytes: number): void {
     this.#parts.channels.ask(source);
     this.ask(listener, source);

@@ -19,8 +19,9 @@ export class PlayerClock {
   #writtenMs = 0;
   #writtenBytes = 0;
   #usableMs = 0;
-  /** The position acknowledged at the last sample of its connection, and until when to wait for the next sample. */
+  /** The position acknowledged at the last sample of its connection. */
   #hadMs = Number.POSITIVE_INFINITY;
+  /** Until when to wait for the next sample. */
   #hadUntilMs = Number.NEGATIVE_INFINITY;
   #trustedUntilMs = Number.NEGATIVE_INFINITY;
   #hasReported = false;
@@ -41,7 +42,7 @@ export class PlayerClock {
     this.#hasReported = false;
   }
 
-  /** What it has still to play, milliseconds. */
+  /** Audio that it has still to play, milliseconds. */
   aheadMs(nowMs: number): number {
     return this.#writtenMs - this.positionAt(nowMs);
   }
@@ -81,7 +82,7 @@ export class PlayerClock {
     return true;
   }
 
-  /** Where it probably is, of a player of which no more is known: until it reports for the first time. */
+  /** The probable position of a player that has not reported yet. */
   estimate(positionMs: number, nowMs: number): void {
     if (!this.#hasReported) this.#startMs = nowMs - positionMs;
   }

@@ -10,8 +10,9 @@ import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { Listener } from '../cursor/listener.js';
 
-/** How long a sample is used; with other processes: */
+/** How long a sample is used. */
 const FRESH_MS = 5000;
+/** The same if there are other processes. */
 const SHARED_FRESH_MS = 1000;
 /** A step of the shared histogram. */
 const STEP_MS = 100;
@@ -19,7 +20,7 @@ const STEP_MS = 100;
 const MAX_SAMPLED = 200;
 
 interface ChannelSample {
-  /** Listeners counted so far, in the sample or not. */
+  /** Listeners counted so far, sampled or not. */
   passed: number;
   /** Every `stride`-th is in the sample. */
   stride: number;
@@ -115,7 +116,7 @@ function shareLags({ lagsMs, stride }: ChannelSample, tally: Tally): void {
   for (const [step, count] of counts) tally.set(step, count);
 }
 
-/** Sorts `values`. Of an even number the upper one. */
+/** Sorts `values`. Of an even number it takes the upper one. */
 function weightedMedian(values: WeightedLag[]): number | null {
   const sum = values.reduce((all, [, weight]) => all + weight, 0);
   let below = 0;

@@ -59,7 +59,7 @@ export class FollowedSessions {
     return this.#followed.values();
   }
 
-  /** Those whose copy is on this channel. */
+  /** Sessions whose copy is on this channel. */
   onChannel(channel: string): Iterable<FollowedSession> {
     return this.#onChannel.get(channel) ?? [];
   }
@@ -94,7 +94,7 @@ export class FollowedSessions {
 
   /**
    * The process that has the session has sent its state: watchers get the messages that they have missed.
-   * @param place of the metaid's first session, whose state it is
+   * @param place the place of the metaid's first session, which has this state
    */
   catchUp(followed: FollowedSession, place: SessionPlace, state: SessionState): void {
     const { published } = followed;

@@ -1,6 +1,6 @@
 /**
- * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream; of HLS `{"heardAt": DATE}`, the
- * PROGRAM-DATE-TIME of what they play. They come by WebSocket (http/watch) or POST (http/heard-route.ts) and correct the clock of the session
+ * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream; for HLS `{"heardAt": DATE}`, the
+ * PROGRAM-DATE-TIME of what they play. They arrive by WebSocket (http/watch) or POST (http/heard-route.ts) and correct the clock of the session
  * that plays with that metaid, in this process or another.
  *
  * Invariant: a rejected report changes nothing, and is counted by its reason. Any client that knows a metaid may report for it: it is a secret.
@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.js';
 import { zeroCounts } from '../../base/counts.js';
 import type { Sessions } from './sessions.js';
 
-/** The longest report that is read. */
+/** Maximum length of a report. */
 export const REPORT_BYTES = 256;
 
 /** RFC 3339. */
@@ -27,7 +27,7 @@ export const REPORT_VERDICTS = [
 ] as const;
 export type ReportVerdict = (typeof REPORT_VERDICTS)[number];
 
-/** Milliseconds, or of HLS a date as unix milliseconds. */
+/** Milliseconds, or for HLS a date in unix milliseconds. */
 type HeardPlace = { readonly heardMs: number } | { readonly heardAtMs: number };
 
 interface HeardReport {
@@ -57,7 +57,7 @@ export class HeardReports {
   readonly #everyMs: () => number;
   readonly counts = zeroCounts(REPORT_VERDICTS);
 
-  /** @param everyMs how often a session may be corrected, on average: two reports may come at once @param others null: there are none */
+  /** @param everyMs least average interval between reports of a session; two may come at once @param others null: there are no other processes */
   constructor(sessions: Sessions, clock: Clock, everyMs: () => number, others: OtherReports | null = null) {
     this.#sessions = sessions;
     this.#others = others;
@@ -65,7 +65,7 @@ export class HeardReports {
     this.#everyMs = everyMs;
   }
 
-  /** @param bytes JSON, at most REPORT_BYTES @returns at once where the session is of this process; does not reject */
+  /** @param bytes JSON, at most REPORT_BYTES @returns a promise if the session is in another process; it does not reject */
   take(metaid: string, bytes: Buffer): ReportVerdict | Promise<ReportVerdict> {
     const budget = this.#others?.budgetOf(metaid) ?? null;
     if (budget === null) return this.#count(this.judge(metaid, bytes));
@@ -75,7 +75,7 @@ export class HeardReports {
     return this.#others!.report(metaid, bytes).then((verdict) => this.#count(verdict));
   }
 
-  /** A report that another process has passed on and will count. */
+  /** Judges a report, also one that another process has passed on and will count. */
   judge(metaid: string, bytes: Buffer): ReportVerdict {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return 'not-playing';
@@ -120,7 +120,7 @@ function readReport(bytes: Buffer): HeardReport | 'unreadable' | 'malformed' {
   return { place, session };
 }
 
-/** One of both; null: neither, or both. */
+/** Exactly one of the two; null: neither, or both. */
 function placeOf({ heardMs, heardAt }: { readonly heardMs?: unknown; readonly heardAt?: unknown }): HeardPlace | null {
   if (heardAt === undefined) return typeof heardMs === 'number' ? { heardMs } : null;
   if (heardMs !== undefined || typeof heardAt !== 'string' || !DATE.test(heardAt)) return null;

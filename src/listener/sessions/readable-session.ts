@@ -1,4 +1,4 @@
-/** A session as readers of its metaid see it, in whichever process it plays, and the directory where they find it. */
+/** A session as readers of its metaid see it, whichever process plays it, and the directory in which they find it. */
 
 import { Message, type Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
@@ -7,7 +7,7 @@ import type { RecordView } from '../../metadata/view.js';
 export interface PublishedSession {
   readonly id: string;
   readonly channel: string;
-  /** Of the last record heard (`audio`) or written (`wire`); null: none. */
+  /** The version of the last record heard (`audio`) or written (`wire`); null: none. */
   version(sync: Sync): number | null;
 }
 
@@ -23,7 +23,7 @@ export interface ReadableSession extends PublishedSession {
 export interface SessionDirectory {
   /** Playing, or ended less than `keepMs` ago. Rejects with a Refusal if the process that has it cannot be reached. */
   get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined>;
-  /** While it plays, as far as this process knows it. */
+  /** The same, but only while it plays, and without asking other processes. */
   playing(metaid: string): ReadableSession | undefined;
   /** Calls back once, when a session plays and this process knows it. @returns cancels it; null: it does already */
   await?(metaid: string, onKnown: () => void): (() => void) | null;
@@ -34,7 +34,7 @@ export function differs(session: PublishedSession, last: PublishedSession | null
   return session.channel !== last?.channel || session.version(sync) !== last.version(sync);
 }
 
-/** A snapshot. */
+/** A snapshot of what was published. */
 export function publishedOf(session: PublishedSession): PublishedSession {
   const { id, channel } = session;
   const [heard, written] = [session.version('audio'), session.version('wire')];
@@ -42,7 +42,7 @@ export function publishedOf(session: PublishedSession): PublishedSession {
 }
 
 /**
- * A title that a listener was sent or hears. Not named by its position: a correction has that of the title before it, and one that came late may.
+ * A title that a listener was sent or hears. Its id does not use the position: a correction has that of the title before it, and a late title may.
  * @param id of the session @param order of the title in it @param json its record
  */
 export function nowMessageOf(id: string, order: number, json: string): Message {

@@ -3,7 +3,7 @@
  *
  *   segment  segment            nothing            segment ─► all of its listeners, a thousand a tick; then as usual
  *
- * Owned by the audience. Invariant: a tape on which audio keeps coming costs a look per tick.
+ * Owned by the audience. Invariant: a tape on which audio keeps arriving costs a look per tick.
  */
 
 import { TICK_MS } from '../../base/clock.js';
@@ -31,10 +31,10 @@ export class Resumes {
   readonly #watched = new Map<Runs, Watched>();
   /** Slots gone through since the start: one round of them serves all tapes that have resumed. */
   #passed = 0;
-  /** Up to how many passed slots the listeners of a tape have a turn. */
+  /** The number of passed slots up to which the listeners of a tape get a turn. */
   readonly #resuming = new Map<Runs, number>();
 
-  /** @param slots in which all listeners are */
+  /** @param slots all listeners */
   constructor(slots: readonly (readonly Listener[])[]) {
     this.#slots = slots;
   }

@@ -1,9 +1,8 @@
 /**
- * Segments joined to one buffer for all listeners that are due the same ones: a write of one buffer costs less than one of two, and
- * the copy is made once.
+ * Segments joined to one buffer for all listeners that are due the same ones: one write costs less than two, and the copy is made once.
  *
  *   tape     │ 41 │ 42 │ 43 │ 44 │ open         written to at 43: 41 and 42; at 44: 42 and 43; at the edge: 43 and 44
- *   runs               └─────────┘              kept: what ends at the live edge, by its length, with ICY and without
+ *   runs               └─────────┘              kept: runs up to the live edge, by their length, with ICY and without
  *
  * The burst of a crowd that joins at one place is a run too. A run is identified by the buffers that it joins, so that no late title is missed.
  * Invariant: at most `MAX_SEGMENTS` - 1 runs of each kind are kept, all ending at the live edge, and one burst of each kind. One for each tape,
@@ -68,12 +67,12 @@ export class Runs {
     this.#plainBurst = null;
   }
 
-  /** Whether the last `count` segments up to the live edge are a run that others share. */
+  /** Whether the last `count` segments up to the live edge are a run that listeners share. */
   isShared(count: number): boolean {
     return count > 1 && count <= MAX_SEGMENTS && this.#listeners >= MIN_LISTENERS;
   }
 
-  /** The last `count` segments, up to the live edge. @param had the last late title that the listener was sent */
+  /** The last `count` segments, up to the live edge. @param had the last late title sent to the listener */
   upToEdge(count: number, icy: boolean, had: Mark | null): Buffer {
     const { head } = this.tape;
     if (head !== this.#head) {
@@ -86,7 +85,7 @@ export class Runs {
     return (this.#runs[kind] = this.#join(head - count, head, icy, had)).bytes;
   }
 
-  /** Segments `from` to `to` for a listener that begins there; null: too few do for a copy. */
+  /** Segments `from` to `to` for a listener that begins there; null: too few listeners do for a copy. */
   burst(from: number, to: number, icy: boolean): Buffer | null {
     if (this.#listeners < MIN_LISTENERS) return null;
     let burst = icy ? this.#icyBurst : this.#plainBurst;
@@ -112,7 +111,7 @@ export class Runs {
     return true;
   }
 
-  /** @param isFirst whether its listeners begin with segment `from` */
+  /** @param isFirst whether segment `from` is its listeners' first */
   #join(from: number, to: number, icy: boolean, had: Mark | null, isFirst = false): Run {
     const tape = this.tape;
     const pieces: Buffer[] = [];

@@ -2,7 +2,7 @@
  * A copy of another process's session for the readers here: its identity, the titles written and heard. That process sends its changes in order,
  * and its whole state if something may be missing (`catchUp`).
  *
- *   titles   … │ heard │ waits │ waits │      `hear` takes the first that waits; the last is the one written last
+ *   titles   … │ heard │ waits │ waits │      `hear` takes one that waits; the last is the one written last
  */
 
 import type { Message, Sync } from '../../feed/feed.js';
@@ -108,7 +108,7 @@ export class SessionCopy implements ReadableSession {
     return sync === 'audio' ? this.#heard : this.#written;
   }
 
-  /** A title that is known already keeps its message. */
+  /** A known title keeps its message. */
   #known(title: CopiedTitle): KnownTitle {
     const { order, json } = title;
     for (const known of [this.#written, this.#heard]) if (known?.order === order) return known;

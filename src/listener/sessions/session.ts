@@ -139,7 +139,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /**
    * The first audio byte of a tape is written.
-   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, if it has played other tapes
+   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, if the session has played other tapes
    */
   begin(joinMs: number, mark: Mark | null, nowMs: number, baseMs = 0): void {
     this.#zeroMs = joinMs - baseMs;
@@ -194,7 +194,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     this.release(nowMs);
   }
 
-  /** Publishes what is heard by now. To be called whenever the player's clock has changed. */
+  /** Publishes the titles heard by now. Call it whenever the player's clock has changed. */
   release(nowMs: number): void {
     for (;;) {
       const title = this.#unheard[0];
@@ -221,7 +221,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return sync === 'audio' ? this.lastHeard : this.lastWritten;
   }
 
-  /** Sets the alarm. One that comes too early is set again; +∞ needs none. */
+  /** Sets the alarm; one that is too early sets the next. +∞ needs none. */
   #wake(dueMs: number): void {
     if (dueMs === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm.dueMs <= dueMs)) return;
     this.#alarm?.cancel();

@@ -1,6 +1,6 @@
 /**
- * Which metaids have a session in another process, as the hub reports, and whether readers get that session or the one of this process. Entries
- * survive the loss of the hub; those that the next hub has not confirmed within SETTLE_MS are forgotten. Owned by SharedSessions.
+ * The metaids that have a session in another process, as the hub reports, and whether readers get that session or the one of this process. Entries
+ * survive the loss of the hub; those that the next hub does not confirm within SETTLE_MS are forgotten. Owned by SharedSessions.
  */
 
 import type { Alarm, Clock } from '../../base/clock.js';

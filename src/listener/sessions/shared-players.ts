@@ -1,10 +1,10 @@
 /**
- * The private listeners of HLS of all processes, as one worker knows them. Requests of one player come to any process; the listener is where it was
- * admitted, and hears there of each request. Each process knows the keys of all that are elsewhere, by the registry that has the sessions:
+ * The private listeners of HLS of all processes, as one worker knows them. A player's requests may reach any process; its listener is in the one that
+ * admitted it, which is notified of each request. Each process knows the keys of all listeners elsewhere, by the registry of sessions:
  *
- *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it           PLACE: it is there, or not any more
+ *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it           PLACE: it is there, or has ended
  *
- * A key is a digest of the token and its mount: what goes over links admits nobody, and a token of another mount is unknown. No metaid is a key.
+ * A key is a digest of token, mount and channel, so that links carry no valid token, and a token is unknown at another mount.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,21 +12,21 @@ import type { Alarm, Clock } from '../../base/clock.js';
 import { precedes, type SessionPlace } from './session-place.js';
 import type { SessionLink } from './shared-sessions.js';
 
-/** In front of a key: no metaid has a colon. */
+/** The prefix of keys: no metaid has a colon. */
 const PREFIX = 'hls:';
 export const PLAYER_KEY = /^hls:[A-Za-z0-9_-]{22}$/;
 const DIGEST_CHARACTERS = 22;
 const BYTES = /^\d{1,9}$/;
-/** After this time with a new hub, what it has not confirmed is forgotten. */
+/** After this time with a new hub, keys that it has not confirmed are forgotten. */
 const SETTLE_MS = 2000;
 
-/** Of this process. */
+/** A listener of this process. */
 export interface SharedPlayer {
-  /** When it came, by a clock that all processes share. */
+  /** When it was admitted, by a clock that all processes share. */
   readonly sinceMs: number;
-  /** It has asked another process for the playlist. @param bytes that it was sent there */
+  /** It has requested the playlist from another process. @param bytes that it was sent there */
   onAsked(bytes: number): void;
-  /** Another process has admitted it earlier: it is there. */
+  /** Another process had admitted it before: it belongs there. */
   onElsewhere(): void;
 }
 
@@ -63,12 +63,12 @@ export class SharedPlayers {
     return this.#elsewhere.has(key);
   }
 
-  /** It has asked here for the playlist. @param bytes that it is sent */
+  /** It has requested the playlist here. @param bytes that it is sent */
   asked(key: string, bytes: number): void {
     void this.#link.report(key, Buffer.from(String(bytes)));
   }
 
-  /** Calls back once, when it is known to be elsewhere: it may have been admitted a moment ago. @returns cancels it */
+  /** Calls back once, when it is known to be elsewhere, since it may just have been admitted there. @returns cancels it */
   await(key: string, onKnown: () => void): () => void {
     let waiting = this.#waiting.get(key);
     if (waiting === undefined) this.#waiting.set(key, (waiting = new Set()));
@@ -81,26 +81,26 @@ export class SharedPlayers {
 
   // From the hub.
 
-  /** Connected to a hub: it hears of those of this process, and will say where the others are. */
+  /** Connected to a hub: reports the listeners of this process; the hub will report the others. */
   onLinked(): void {
     for (const [key, player] of this.#own) this.#place(key, player);
     this.#settling = this.#clock.alarm(this.#clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
   }
 
-  /** The hub is lost. What is known stays. */
+  /** The hub is lost. Known keys stay. */
   onLost(): void {
     this.#settling?.cancel();
     for (const key of this.#elsewhere.keys()) this.#elsewhere.set(key, false);
   }
 
-  /** @param place in another process; null: it is in none */
+  /** @param place in another process; null: none */
   onPlace(key: string, place: SessionPlace | null): void {
     if (place === null) {
       this.#elsewhere.delete(key);
       return;
     }
     this.#elsewhere.set(key, true);
-    // Its two first requests came at once, to two processes: the earlier one has it.
+    // Its first two requests reached two processes at once: the earlier one keeps it.
     const own = this.#own.get(key);
     if (own !== undefined && precedes(this.#placeOf(own), place)) own.onElsewhere();
     const waiting = this.#waiting.get(key);
@@ -108,7 +108,7 @@ export class SharedPlayers {
     for (const onKnown of waiting ?? []) onKnown();
   }
 
-  /** A player of this process has asked another one. @returns whether it is here */
+  /** A player of this process has sent a request to another one. @returns whether it is here */
   onAsked(key: string, bytes: Buffer): boolean {
     const player = this.#own.get(key);
     const text = bytes.toString('latin1');
@@ -130,7 +130,7 @@ export class SharedPlayers {
   }
 }
 
-/** @param mount its path @param channel of that mount: a reload may give the path to another one */
+/** @param mount its path @param channel the mount's, since a reload may give the path to another one */
 export function playerKey(token: string, mount: string, channel: string): string {
   const digest = createHash('sha256').update(`${token}\n${mount}\n${channel}`).digest('base64url');
   return `${PREFIX}${digest.slice(0, DIGEST_CHARACTERS)}`;

@@ -1,6 +1,6 @@
 /**
  * The sessions of all processes, as one worker knows them. It always knows which metaids have a session in another process, but receives that
- * session's titles only while it follows the session: while the metaid has a watcher here, and for a while after a poll.
+ * session's titles only while it follows the session: while the metaid has a watcher here, and for some time after a poll.
  *
  *   elsewhere   metaid → the first session of the other processes (sessions-elsewhere.ts)
  *   followed    metaid → a copy of that session, from which polls and watchers here are served (followed-sessions.ts)
@@ -115,7 +115,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return this.#elsewhere.count;
   }
 
-  /** How often a metaid's player may report to another process. Null: the session is of this process, or there is none. */
+  /** The budget for reports to another process. Null: the session is in this process, or there is none. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
     const elsewhere = this.#elsewhere.ahead(metaid);
     if (elsewhere === null) return null;

@@ -14,7 +14,7 @@ const MAX_EXTRA = 16;
 
 /** The position of an item, kept by Slots. */
 export interface Slotted {
-  /** -1: in none. */
+  /** -1: it is in no slot. */
   slot: number;
   index: number;
 }
@@ -33,7 +33,7 @@ export class Slots<T extends Slotted> {
     this.#doneTick = Math.floor(nowMs / TICK_MS);
   }
 
-  /** Into its group's slot, unless that is much fuller than others: then into the emptiest. @param group 0, 1, … */
+  /** Adds it to its group's slot, unless that is much fuller than others; then to the emptiest. @param group 0, 1, … */
   add(one: T, group: number): void {
     const { slots } = this;
     let best = 0;
@@ -54,7 +54,7 @@ export class Slots<T extends Slotted> {
     one.slot = -1;
   }
 
-  /** Turns begin, or begin again: slots up to this moment are not due any more. */
+  /** Turns begin, or begin again: slots up to this moment are not due. */
   begin(nowMs: number): void {
     this.#doneTick = Math.floor(nowMs / TICK_MS);
   }
