@@ -55,8 +55,9 @@ export class ChannelHls {
   #isRestoring = false;
   /** Whether another process continues. */
   #isHeld = false;
-  /** When its playlist was last requested, and until when it is kept, monotonic milliseconds. */
+  /** When its playlist was last requested, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
+  /** Until when it is kept. */
   #keptMs = Number.NEGATIVE_INFINITY;
   #followedMs = Number.NEGATIVE_INFINITY;
 
@@ -135,8 +136,8 @@ export class ChannelHls {
   }
 
   /**
-   * Resolves when the window's numbers are saved, so that no other segment can get one of them whatever process ends; null: they are, or must not be
-   * waited for. Whatever publishes the window waits for it.
+   * Resolves when the window's numbers are saved, so that no other segment ever gets one of them, whichever process ends; null: they are, or cannot
+   * be. Await it before the window is published.
    */
   written(): Promise<void> | null {
     return this.#parts.files?.written(this.audio.key) ?? null;

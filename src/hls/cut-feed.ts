@@ -13,7 +13,7 @@ import type { HlsWindow } from './window.js';
 
 /** How long a source on demand runs after the last request, in TARGETDURATIONs; a player asks for the playlist once in each. */
 const WANTED_TARGETS = 3;
-/** The longest segment of a tape, in which steps the cutter reads. */
+/** The longest segment of a tape: the cutter reads in such steps. */
 const TAPE_MS = 1500;
 /** How often the demand is repeated to the source. */
 const WANT_MS = 1000;
@@ -34,8 +34,9 @@ export class CutFeed implements HlsFeed {
   readonly #parts: CutFeedParts;
   readonly #cutter: HlsCutter;
   #options: CutterOptions;
-  /** When the playlist was last requested, and the source was last asked to run, monotonic milliseconds. */
+  /** When the playlist was last requested, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
+  /** When the source was last asked to run, monotonic milliseconds. */
   #saidMs = Number.NEGATIVE_INFINITY;
   /** Whether the stream had listeners a moment ago. */
   #hadListeners = false;

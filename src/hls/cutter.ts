@@ -31,7 +31,7 @@ import type { HlsWindow } from './window.js';
 const MIN_REST_MS = 100;
 /** With the table of its frames (8 bytes each) and its titles, a segment stays below the limit of hls-schema.ts. */
 const MAX_FRAMES_BYTES = 4 * 1024 * 1024;
-/** 10 s have less: Opus of 2.5 ms has 4,000, FLAC in blocks of 1 ms has 10,000. */
+/** More than 10 s have: Opus of 2.5 ms has 4,000, FLAC in blocks of 1 ms has 10,000. */
 const MAX_FRAMES = 16_384;
 /** Summed frame durations differ from the tape's times by less. */
 const TOLERANCE_MS = 0.5;
@@ -56,14 +56,17 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   #reader: TapeReader | null = null;
   /** The tape segment to read next. */
   #next = 0;
-  /** While a segment is read: the monotonic time, and the wall time at monotonic 0. */
+  /** The monotonic time while a segment is read. */
   #nowMs = 0;
+  /** The wall time at monotonic 0. */
   #epochMs = 0;
-  /** Audio time on the tape of the next frame, and of the open segment's first frame. */
+  /** Audio time on the tape of the next frame. */
   #atMs = 0;
+  /** The same of the open segment's first frame. */
   #fromMs = 0;
-  /** The open segment, and the form of the latest frame. */
+  /** The open segment. */
   readonly #open = new OpenFrames();
+  /** The form of the latest frame. */
   #form: SegmentForm | null = null;
   /** Null: begins with the next segment. */
   #time: ProgramTime | null = null;
@@ -229,7 +232,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     return new ProgramTime(Math.max(startMs, window.endMs), sampleRate);
   }
 
-  /** Returns the time by which the open segment is dated, now that all of its frames have arrived. */
+  /** Returns the time that dates the open segment, now that all of its frames have arrived. */
   #timeOf(time: ProgramTime, samples: number, sampleRate: number): ProgramTime {
     const missingMs = time.missingMs(samples);
     return missingMs === 0 ? time : this.#beginTime(time.segmentMs + missingMs, sampleRate);

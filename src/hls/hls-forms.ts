@@ -20,9 +20,11 @@ export class HlsForms {
   #choice: FormChoice;
   /** The latest form. */
   #form: SegmentForm | null = null;
-  /** The format for which it was made: a frame's key (FrameHeader; else -1) or a track's sample entry (else null), with its latest link. */
+  /** The format for which it was made, as a frame's key (FrameHeader); -1: of Opus or FLAC. */
   #key = -1;
+  /** The same as a track's sample entry; null: of MP3 or AAC. */
   #entry: Buffer | null = null;
+  /** The latest link of that track. */
   #link: OggLink | null = null;
 
   constructor(choice: FormChoice, before: LastInit) {

@@ -86,7 +86,7 @@ export interface KeptWindow {
   readonly lastNumber: number | null;
   readonly list: ListState;
   readonly titles: readonly HlsTitle[];
-  /** Each with the length of its file, bytes, and its checksum (CRC-32); the same of what it needs, absent in older files. */
+  /** Each with the length of its file, bytes, and its checksum (CRC-32); `initCrc`: that of its initialization section, absent in older files. */
   readonly segments: readonly (HlsSegmentFacts & {
     readonly length: number;
     readonly crc: number;
@@ -148,7 +148,7 @@ export interface RewindSegment {
   readonly name: string;
   /** The file of its initialization section; null if it needs none. */
   readonly init: string | null;
-  /** The checksum of that; absent if there is none, and in older logs. */
+  /** Its checksum; absent if there is none, and in older logs. */
   readonly initCrc?: number;
   readonly startMs: number;
   readonly micros: number;
@@ -156,12 +156,13 @@ export interface RewindSegment {
   /** The number of EXT-X-DISCONTINUITY so far, its own included. */
   readonly discontinuities: number;
   readonly targetSeconds: number;
-  /** The length of its file, bytes, and its checksum (CRC-32). */
+  /** The length of its file, bytes. */
   readonly length: number;
+  /** The checksum of its file (CRC-32). */
   readonly crc: number;
 }
 
-/** A line of a rewind's log: one of these. `from`: the list now begins with that media sequence number. */
+/** A line of a rewind's log, which has one of these. `from`: the list now begins with that media sequence number. */
 export interface RewindLine {
   readonly segment?: RewindSegment;
   readonly title?: HlsTitle;

@@ -3,7 +3,7 @@
 const FIRST_BYTES = 96 * 1024;
 
 export class OpenFrames {
-  /** The length and samples of all frames. */
+  /** The length of all frames. */
   lengthBytes = 0;
   samples = 0;
   /** The bytes and samples of each frame. */

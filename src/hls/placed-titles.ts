@@ -35,7 +35,7 @@ const TOLERANCE_MS = 0.5;
 /** How many closed segments are remembered: more than a window lists. */
 const MAX_PLACES = 128;
 
-/** How many titles a segment has in its own bytes, each up to 5 KB: of more within its first second, the latest. */
+/** How many titles a segment has in its own bytes, each up to 5 KB. More titles replace the last one. */
 const MAX_TAGGED = 64;
 
 export class PlacedTitles {
@@ -44,8 +44,9 @@ export class PlacedTitles {
   /** Audio time of its start. */
   #fromMs = 0;
   readonly #window: Pick<HlsWindow, 'title' | 'titleOf'>;
-  /** The order of the last noted mark, and its tags as in ICY. */
+  /** The order of the last noted mark. */
   #order = -1;
+  /** Its tags, as in ICY. */
   #said: Tags | null = null;
   /** Titles without a date yet, in order of their places; the first `#reached` were reached. */
   readonly #titles: PlacedTitle[] = [];
@@ -134,7 +135,7 @@ export class PlacedTitles {
       if (this.#reached === 0) this.#current = title;
       else this.#reached--;
       const { text } = title;
-      // The previous cutter has listed it.
+      // Known if the previous cutter has listed it.
       const listed = this.#window.titleOf(text.id);
       const startMs = listed?.startMs ?? this.#startOf(title);
       this.#dated = { ...title, startMs };

@@ -38,16 +38,19 @@ export class ProgramTime {
   /** At its first sample, Unix milliseconds. */
   readonly startMs: number;
   readonly #sampleRate: number;
-  /** Samples before the open segment, and the corrections by then. */
+  /** Samples before the open segment. */
   #samples = 0;
+  /** The corrections by then. */
   #correctedMs = 0;
   /** Whether the latest frame was later than MAX_LATE_MS. */
   #isLate = false;
   /** Late frames of the open segment, without interruption. */
   #lateFrames: LateFrame[] = [];
-  /** The lateness of the latest frame of the present stretch, its samples, and the lateness of previous stretches, oldest first. */
+  /** The lateness of the latest arrival in the present stretch. */
   #latestMs = Number.NEGATIVE_INFINITY;
+  /** The samples of that stretch. */
   #stretchSamples = 0;
+  /** The lateness of previous stretches, oldest first. */
   #stretchesMs: number[] = [];
 
   /** @param since the state of another one of the same audio, from which this one continues */
@@ -89,7 +92,7 @@ export class ProgramTime {
   }
 
   /**
-   * Returns how much audio is missing before the open segment or recent ones, milliseconds: another time begins, later by as much. 0: the time
+   * Returns how much audio is missing before the open segment or recent ones, milliseconds: another time begins, this much later. 0: the time
    * continues. Called before `close`. @param samples of the segment
    */
   missingMs(samples: number): number {

@@ -1,6 +1,6 @@
 /**
  * Detects spectral band replication (AAC+), which plays at twice the sample rate of the headers. ADTS does not show it: it is in a fill element after
- * the audio of each frame, whose position only a decoder knows (ISO 14496-3, 4.4.2.7). So every bit is tried at which a fill element could begin
+ * the audio of each frame, whose position only a decoder knows (ISO 14496-3, 4.4.2.7). So it tries every bit at which a fill element could begin
  * and the elements from there on end with the frame. One frame in a hundred matches by chance, hence many frames decide together.
  *
  *   raw data block │ audio … │ fill: SBR │ fill, data … │ end │ padding │
@@ -37,7 +37,7 @@ export class SbrProbe {
 /** Whether the block may have a fill element with SBR. */
 export function mayHaveSbr(block: Buffer): boolean {
   const bits = block.length * 8;
-  // What fails from a bit on fails each time: without this a forged frame of 8 KB would hold the event loop for 0.1 s, and 32 of them for 3 s.
+  // A bit that failed once always fails: otherwise a forged frame of 8 KB would hold the event loop for 0.1 s, and 32 of them for 3 s.
   const seen = new Uint8Array(bits);
   for (let at = 0; at + 3 <= bits; at++) if (bitsAt(block, at, 3) === FILL && endsAsBlock(block, at, seen)) return true;
   return false;
@@ -45,7 +45,7 @@ export function mayHaveSbr(block: Buffer): boolean {
 
 /**
  * Whether a fill element with SBR begins at this bit, and the elements after it end with the block.
- * @param seen the bits at which elements began for which that was not so
+ * @param seen the bits at which elements began that failed this check
  */
 function endsAsBlock(block: Buffer, from: number, seen: Uint8Array): boolean {
   const end = block.length * 8;

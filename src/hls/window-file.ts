@@ -1,6 +1,5 @@
 /**
  * Writes a channel's window to its folder, and its segments to the rewind: one write at a time, and one for all changes since the last.
- *
  * Invariant: that of HlsFiles; a file exists as long as the window or the rewind has its name. Owned by HlsFiles.
  */
 
@@ -25,7 +24,7 @@ const MAX_DUE = 1000;
 const GIVEN_UP_BYTES = 256 * 1024;
 /** Error codes of a full disk and of an exhausted quota. */
 const FULL = ['ENOSPC', 'EDQUOT'];
-/** How long an answer or a copy waits for a write at most, milliseconds. */
+/** The longest that an answer or a copy waits for a write, milliseconds. */
 const WAIT_MS = 1000;
 
 /** Returns the limits of a channel's rewind; null if it has none. */
@@ -59,8 +58,9 @@ export class WindowFile implements WindowObserver {
   readonly #window: HlsWindow;
   readonly #parts: WindowFileParts;
   readonly #rewind: RewindWriter;
-  /** Titles from this time on (Unix milliseconds) must still be logged; and those that wait for the log. */
+  /** Titles from this time on (Unix milliseconds) must still be logged. */
   #titlesMs = Number.NEGATIVE_INFINITY;
+  /** Titles that wait for the log. */
   readonly #due: HlsTitle[] = [];
   /** The number of the first segment that the log may have. */
   #rewindsFrom = 0;
@@ -260,7 +260,7 @@ export class WindowFile implements WindowObserver {
     }
   }
 
-  /** Removes what the previous process did not finish or remove. */
+  /** Removes files that the previous process did not finish or remove. */
   async #enterFolder(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     await this.#parts.log.read();

@@ -30,8 +30,9 @@ export class RewindLog {
   chunks: readonly number[] = [];
   readonly #folder: string;
   readonly #onDamaged: (error: unknown) => void;
-  /** The file that was read last, and the offset up to which. */
+  /** The file that was read last. */
   #chunk: number | null = null;
+  /** The offset up to which it was read. */
   #offset = 0;
   /** Resolves when all reads so far are done. */
   #reading: Promise<void> = Promise.resolve();

@@ -40,9 +40,11 @@ export class RewindWriter {
   readonly #time: SteadyTime;
   /** Files that the list no longer needs. */
   #dropped: string[] = [];
-  /** The log file that is written, its length, and whether its last line may be incomplete. */
+  /** The log file that is written. */
   #chunk: number | null = null;
+  /** Its length. */
   #chunkBytes = 0;
+  /** Whether its last line may be incomplete. */
   #isTorn = true;
   /** The sequence number before which all files are removed. */
   #goneTo = 0;

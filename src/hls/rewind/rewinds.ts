@@ -28,8 +28,9 @@ export interface RewindsParts {
 
 interface Rewind {
   readonly log: RewindLog;
-  /** The last read of the log, and when it began, monotonic milliseconds. */
+  /** The last read of the log. */
   reading: Promise<void>;
+  /** When it began, monotonic milliseconds. */
   readMs: number;
   /** Made from that read on first use. */
   playlist: string | null;
