@@ -17,7 +17,7 @@ export interface ChannelEncoderParts {
   readonly config: ChannelConfig;
   readonly log: Log;
   readonly switch: Switch;
-  /** What the channel plays. */
+  /** The audio that the channel plays. */
   readonly live: Pick<ChannelLive, 'sends'>;
   /** Returns the state that another machine reports if it feeds the channel; null if this one does. */
   elsewhere(): Pick<ChannelLive, 'onAir'> | null;
@@ -29,7 +29,7 @@ export class ChannelEncoder {
   /** Undefined if the channel takes no encoder. */
   place: EncoderPlace | undefined;
   readonly #parts: ChannelEncoderParts;
-  /** When the last title came. */
+  /** When the last title arrived. */
   #cameMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ChannelEncoderParts) {
@@ -80,7 +80,7 @@ export class ChannelEncoder {
     return null;
   }
 
-  /** As EncoderMount has it. */
+  /** As in EncoderMount. */
   async sendTitle(title: SourceTitle, cameMs: number): Promise<boolean> {
     const { config, switch: sources, elsewhere, onTitle } = this.#parts;
     const { source } = this;
@@ -91,7 +91,7 @@ export class ChannelEncoder {
     // Titles of an encoder that is connected to another machine may arrive at any machine.
     const isFed = far === null ? source.state === 'up' : far.onAir === config.sources.indexOf(encoder);
     if (!isFed && !encoder.titlesWhileAway) return false;
-    // A hook took longer to answer about it than about a later one.
+    // A hook answered about a later title first.
     if (cameMs < this.#cameMs) return true;
     this.#cameMs = cameMs;
     if (isTaken && far === null) await sources.title(source, title);

@@ -1,6 +1,6 @@
 /**
  * One channel put together: its audio and tape, the switch and sources that feed it, and what clients see of it (served.ts). Built by
- * app/hub/channels.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
+ * app/hub/channels.ts from the configuration; owns its sources from start to stop. Events of its sources go to the output given at `start`, so that
  * channels can be built before the service that takes their titles.
  */
 
@@ -42,15 +42,15 @@ export interface ChannelOutput {
 
 /** The state of a channel's sources, as plain data, with which another process resumes. */
 export interface ChannelPlace {
-  /** Which of them is on air; -1: none. */
+  /** The place of the source on air; -1: none. */
   readonly onAir: number;
-  /** Whether an operator has chosen that one. */
+  /** Whether an operator has chosen it. */
   readonly isPinned: boolean;
   readonly contentType: string | undefined;
   /** Unix milliseconds. */
   readonly onAirSinceMs: number | null;
   readonly lastTitle: SourceTitle | undefined;
-  /** Of the source on air, where it is a file. */
+  /** The position of the source on air, if it is a file. */
   readonly file: FilePlace | null;
   readonly timeline: readonly TimelineEntry[];
 }
@@ -59,7 +59,7 @@ export class Channel {
   readonly key: string;
   readonly audio: ChannelAudio;
   readonly switch: Switch;
-  /** As clients meet it. */
+  /** The channel as clients see it. */
   readonly served: ServedChannel;
   readonly encoder: ChannelEncoder;
   readonly #own: OwnLive;
@@ -67,9 +67,9 @@ export class Channel {
   readonly #config: ChannelConfig;
   readonly #all: Config;
   readonly #clock: Clock;
-  /** As the configuration had them when they were made. */
+  /** The configuration from which its sources were made. */
   #sources: readonly SourceConfig[];
-  /** Another machine feeds the channel, as it says; null: its sources here do. */
+  /** The state that another machine reports while it feeds the channel; null: the sources here do. */
   #elsewhere: ChannelLive | null = null;
   /** The next frame does not continue the tape. */
   #isFresh = false;
@@ -152,7 +152,7 @@ export class Channel {
     this.served = new ServedChannel(key, config, all, { audio, live: now, sendTitle });
   }
 
-  /** Its configuration has changed in place: sources come, go and change places; what clients see of it is made anew. */
+  /** Its configuration has changed in place: adds, removes and reorders sources, and rebuilds what clients see. */
   refresh(): void {
     const configured = this.#configured;
     const { steps, gone } = sourceSteps(this.#sources, configured);
@@ -169,7 +169,7 @@ export class Channel {
     this.served.refresh();
   }
 
-  /** Lets its sources run. Once. */
+  /** Starts its sources. Call it once. */
   start(output: ChannelOutput): void {
     this.#output = output;
     this.switch.start();
@@ -181,8 +181,8 @@ export class Channel {
   }
 
   /**
-   * Another machine feeds the channel from now on, and says how that does: the sources here run on, and nothing of them goes onto the tape.
-   * @param live null: they feed it again
+   * Another machine feeds the channel from now on: the sources here run on, but their audio does not go onto the tape.
+   * @param live the state that it reports; null: the sources here feed the channel again
    */
   setElsewhere(live: ChannelLive | null): void {
     const was = this.#elsewhere;
@@ -198,18 +198,18 @@ export class Channel {
     this.#isFresh = false;
   }
 
-  /** This machine is about to feed the channel: what its source sends until then goes onto the tape too. */
+  /** This machine is about to feed the channel: the frames of its source until then go onto the tape too. */
   keepComing(): void {
     this.#coming.keep(this.#clock.now());
   }
 
-  /** It is not, unless that has just begun. @param heardMs until when who listens has had the other machine's audio, monotonic milliseconds */
+  /** It is not. @param heardMs end of the audio that listeners got from the other machine, monotonic milliseconds: later frames are still kept */
   passComing(heardMs: number): void {
     this.#coming.pass(heardMs, this.#clock.now());
   }
 
   /**
-   * Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`).
+   * Stops its sources between two frames, and gives up its encoder's connection. Only audio that waits still goes onto its tape (`Switch.flush`).
    */
   detach(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['detach']> } {
     const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
@@ -229,7 +229,7 @@ export class Channel {
     const source = this.switch.sources[onAir];
     const resumes = source instanceof FileSource ? file !== null : source instanceof EncoderSource;
     if (!hasTape || !resumes) {
-      // It connects anew, and is chosen all the same.
+      // It connects again, and stays chosen.
       if (isPinned && source !== undefined) this.switch.pin(onAir);
       return;
     }
@@ -244,12 +244,12 @@ export class Channel {
     this.switch.stop();
   }
 
-  /** What became of its sources, oldest first. */
+  /** The history of its sources, oldest first. */
   get timeline(): readonly TimelineEntry[] {
     return this.#sourceLog.entries;
   }
 
-  /** As ChannelLive has it. */
+  /** As in ChannelLive. */
   get missingSinceMs(): number {
     return this.served.live.missingSinceMs;
   }
@@ -270,7 +270,7 @@ export class Channel {
     return this.switch.onAir === null || this.switch.onAir !== this.switch.sources[0];
   }
 
-  /** A machine that only serves has none. */
+  /** A machine that only serves has no sources. */
   get #configured(): readonly SourceConfig[] {
     return this.#all.cluster?.sources === false ? [] : this.#config.sources;
   }
@@ -278,7 +278,7 @@ export class Channel {
 
 function inputOptions(config: ChannelConfig, all: Config): InputOptions {
   const isDelayed = () => config.delaySeconds > 0;
-  // A delay line has to be fed, in a cluster another machine may need what this one has, and a rewind is always cut.
+  // A delay line must be fed, in a cluster another machine may need this one's source, and a rewind is always cut.
   const mayRest = () =>
     !isDelayed() && all.cluster === undefined && (hlsOf(all.streams.hls, config)?.rewindHours ?? 0) === 0;
   return withGetters<InputOptions>({
@@ -289,7 +289,7 @@ function inputOptions(config: ChannelConfig, all: Config): InputOptions {
     steadyMs: () => all.sources.soundSeconds * 1000,
     silentMs: () => all.sources.silentSeconds * 1000,
     aheadMs: () => all.sources.aheadSeconds * 1000,
-    // What gaps take from a delay line it lacks itself.
+    // A delay line itself lacks what gaps take from it.
     burstMs: () => (isDelayed() ? 0 : all.streams.burstSeconds * 1000),
   });
 }

@@ -1,44 +1,44 @@
 /**
- * What a channel's source sends while another machine feeds the channel still, and this one may be about to (cluster/README.md): kept from its first
- * frame on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
+ * The frames that a channel's source sends while another machine still feeds the channel, and this one may be about to (cluster/README.md). They are
+ * kept from the first one on, so that none is lost while the lease is requested. Owned by one Channel. All times are monotonic milliseconds.
  */
 
 import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 
-/** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
+/** Frames that do not reach the tape in this time are too late: listeners got other audio meanwhile. */
 export const MAX_COMING_MS = 5000;
 
 export class ComingFrames {
   #frames: KeptFrame[] = [];
-  /** -∞: nothing is kept. */
+  /** When the first kept frame may have arrived; -∞: none is kept. */
   #sinceMs = Number.NEGATIVE_INFINITY;
   #isOpen = false;
 
-  /** Whether frames are to be pushed. */
+  /** Whether frames should be pushed. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Another source is on air here: it may be what all wait for. */
+  /** Another source is on air here: it may be the one that the channel waits for. */
   begin(nowMs: number): void {
     this.#frames = [];
     this.#sinceMs = nowMs;
     this.#isOpen = true;
   }
 
-  /** This machine is about to feed the channel, or is still. */
+  /** This machine is about to feed the channel, or still does. */
   keep(nowMs: number): void {
     if (this.#sinceMs === Number.NEGATIVE_INFINITY) this.begin(nowMs);
   }
 
-  /** It is not, and who listens has had the other machine's audio until `heardMs`. */
+  /** It is not, and listeners have had the other machine's audio until `heardMs`. */
   pass(heardMs: number, nowMs: number): void {
     if (this.#sinceMs === Number.NEGATIVE_INFINITY) return;
     if (nowMs - this.#sinceMs > MAX_COMING_MS) this.take();
     else this.#frames = this.#frames.filter(({ arrivedMs }) => arrivedMs > heardMs);
   }
 
-  /** Copies the frame. How many come in the time is the source's pace, and `aheadSeconds`. While it is open. */
+  /** Keeps a copy of the frame, while it is open. The pace of the source and `aheadSeconds` limit how many arrive in the time. */
   push(frame: Frame, nowMs: number): void {
     if (nowMs - this.#sinceMs <= MAX_COMING_MS) {
       this.#frames.push(keepFrame(frame, nowMs));

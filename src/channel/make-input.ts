@@ -1,4 +1,4 @@
-/** A source made from the configuration, and how the switch takes it. Owned by the channel. */
+/** Sources made from the configuration, with their settings for the switch. Owned by the channel. */
 
 import type { Clock } from '../base/clock.js';
 import { withGetters } from '../base/getters.js';
@@ -14,17 +14,17 @@ import { makePull } from './pulled.js';
 export type EncoderConfig = Extract<SourceConfig, { type: 'encoder' }>;
 
 export interface InputParts {
-  /** The channel's. */
+  /** The channel's key. */
   readonly key: string;
   readonly config: ChannelConfig;
   readonly all: Config;
   readonly clock: Clock;
   readonly log: Log;
-  /** As FileSource has it. */
+  /** As in FileSource. */
   roomMs(): number;
 }
 
-/** The encoder that the channel takes, as the configuration has it now. */
+/** The configuration of the channel's encoder; undefined: it takes none. */
 export function encoderOf({ sources }: ChannelConfig): EncoderConfig | undefined {
   return sources.find((source) => source.type === 'encoder');
 }

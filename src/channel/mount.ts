@@ -1,6 +1,6 @@
 /**
- * A channel as the outside meets it: where listeners play it, and where an encoder feeds it and sends its titles. Values that are read
- * when they are needed; the channel makes them (served.ts, channel.ts), HTTP takes them.
+ * A channel as clients see it: where listeners play it, and where an encoder feeds it and sends its titles. Values are read when they are
+ * needed; the channel makes them (served.ts, channel.ts), HTTP uses them.
  */
 
 import type { Socket } from 'node:net';
@@ -15,25 +15,26 @@ import type { SourceTitle } from '../source/source.js';
 /** The tally of all processes' listeners, by channel. */
 export const LISTENERS_OF_CHANNELS = 'listeners of channels';
 
-/** Which listeners a mount takes. */
+/** Which listeners a mount admits. */
 export interface ListenPolicy {
   readonly access: Access;
   readonly maxListeners: number;
-  /** +∞: without a limit. */
+  /** +∞: no limit. */
   readonly maxListenMs: number;
   /** Where listeners are sent when there is no room; `{mount}` stands for the path without its first slash. */
   readonly overflowUrl: string | undefined;
 }
 
-/** A mount as a listener meets it. */
+/** A mount as a listener sees it. */
 export interface Mount extends ListenPolicy {
   readonly path: string;
   readonly audio: PlayableAudio;
   readonly facts: HeadFacts;
-  /** Whether there is audio, if only in the delay line, and whether waiting for some makes sense. */
+  /** Whether there is audio, if only in the delay line. */
   readonly hasAudio: boolean;
+  /** Whether waiting for audio makes sense. */
   readonly hopeful: boolean;
-  /** What listeners are sent: a content type, or a codec of Ogg; null: nothing is known of it. */
+  /** The format that listeners get: a content type, or a codec of Ogg; null: unknown. */
   readonly sends: string | null;
   /** Null: it is not served as HLS. */
   readonly hls: HlsOptions | null;
@@ -46,35 +47,35 @@ export interface Mount extends ListenPolicy {
 /** A channel as its encoder logs in: whose audio it may feed and whose titles it may send. */
 export interface EncoderMount {
   readonly channelKey: string;
-  /** Constant time. @param sha256 of the password, taken once for all channels: a client that is not trusted chooses how long it is */
+  /** Constant time. @param sha256 of the password, made once for all channels, since an untrusted client chooses its length */
   hasPassword(sha256: Buffer): boolean;
   /** Its own user, or `source`. */
   hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
   authorizes(user: string, password: string): boolean;
-  /** Of titles that name none and are not UTF-8. */
+  /** The charset of titles that name none and are not UTF-8. */
   readonly charset: string;
-  /** Whether the channel takes encoders' titles at all. */
+  /** Whether the channel accepts titles of encoders. */
   readonly takesTitles: boolean;
   /**
-   * Resolves when the title is accepted or ignored: false where no encoder feeds the channel. Rejects where nobody could be asked.
-   * @param cameMs when it came (link/facts/shared-time.ts: systemMs): one that came before the last is ignored
+   * Resolves when the title is accepted or ignored; false: no encoder feeds the channel. Rejects if the hub cannot be reached.
+   * @param cameMs when it arrived (link/facts/shared-time.ts: systemMs): a title that arrived before the last one is ignored
    */
   sendTitle(title: SourceTitle, cameMs: number): Promise<boolean>;
 }
 
-/** Where a channel's encoder feeds it, and which one does now. */
+/** Where an encoder attaches to its channel, and the encoder that feeds it now. */
 export interface EncoderPlace {
   readonly channelKey: string;
-  /** An encoder feeds it that may not be replaced by one that knows the password (`takeover` in the configuration). */
+  /** Whether an encoder feeds it that another one with the password may not replace (`takeover` in the configuration). */
   readonly isBusy: boolean;
-  /** What that encoder calls itself; "": it does not say, or none is there. */
+  /** What that encoder calls itself; "": it does not say, or there is none. */
   readonly agent: string;
-  /** How long ago bytes of it came over the network last, milliseconds. */
+  /** How long ago its last bytes arrived over the network, milliseconds. */
   readonly quietMs: number;
   /**
-   * From here on the connection is the channel's; the encoder that fed it before is cut. @param head what the encoder says of itself
-   * @param address of the client; proxies are already taken out @param onRefused where what it sends is none of ours
+   * The channel owns the connection from now on; the encoder that fed it before is cut. @param head what the encoder says of itself
+   * @param address of the client; proxies are already taken out @param onRefused called if its bytes are in no known format
    */
   attach(socket: Socket, first: Buffer, head: SentHeaders, address: string, onRefused: OnEncoderRefused): void;
 }

@@ -1,4 +1,4 @@
-/** What a channel's sources here make of it, as its clients and operators need it. Kept by the channel, which says what its switch does. */
+/** The state of a channel by its sources in this process, for its clients and operators. Kept by the channel, which reports its switch's changes. */
 
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import type { AudioFormat } from '../audio/frames/audio-format.js';
@@ -18,7 +18,7 @@ export interface OwnLiveParts {
 export class OwnLive implements ChannelLive {
   readonly #parts: OwnLiveParts;
   #onAirSinceMs: number | null = null;
-  /** Since when no source has been on air, monotonic milliseconds; +∞ while one is. */
+  /** When the last source left the air, monotonic milliseconds; +∞ while one is on air. */
   #offAirSinceMs: number;
 
   constructor(parts: OwnLiveParts) {
@@ -26,14 +26,14 @@ export class OwnLive implements ChannelLive {
     this.#offAirSinceMs = parts.clock.now();
   }
 
-  /** A source is on air, or none. */
+  /** A source is on air now, or none. */
   changed(isOnAir: boolean): void {
     const { clock } = this.#parts;
     this.#offAirSinceMs = isOnAir ? Number.POSITIVE_INFINITY : clock.now();
     this.#onAirSinceMs = isOnAir ? (this.#onAirSinceMs ?? clock.wallMs()) : null;
   }
 
-  /** The source on air was so in another process. @param onAirSinceMs there */
+  /** The source on air was on air in another process. @param onAirSinceMs there, unix milliseconds */
   adopt(onAirSinceMs: number | null): void {
     this.#onAirSinceMs = onAirSinceMs;
     this.#offAirSinceMs = Number.POSITIVE_INFINITY;
@@ -97,7 +97,7 @@ const MEMBERS: { readonly [Name in keyof ChannelLive]: true } = {
   hopeful: true,
 };
 
-/** As what feeds the channel says it: its sources here, or another process. */
+/** The state as whatever feeds the channel has it: its sources here, or another process. */
 export function liveOf(feeding: () => ChannelLive): ChannelLive {
   const names = Object.keys(MEMBERS) as (keyof ChannelLive)[];
   const gets = names.map((name) => [name, { get: () => feeding()[name], enumerable: true }]);

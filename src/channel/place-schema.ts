@@ -1,6 +1,5 @@
 /**
- * The state of a channel's sources, as the process that fed the channel before sends it (ChannelPlace): checked before the channel goes on from
- * there.
+ * The state of a channel's sources, from the process that fed the channel before (ChannelPlace): checked before the channel resumes.
  */
 
 import * as z from 'zod';
@@ -17,7 +16,7 @@ const MAX_ENTRIES = 1000;
 export const MAX_PLACE = 1000;
 
 const text = cleaned(MAX_PUSH.textBytes);
-/** What is yet to be split, or stands between two parts. */
+/** A title that is yet to be split, or a separator. */
 const line = cleaned(MAX_PUSH.textBytes, oneLine);
 const place = z.int().min(-1).max(MAX_PLACE);
 

@@ -1,6 +1,6 @@
 /**
  * A pulled source made from the configuration, and its log lines. URLs and names stay out of the log: a URL may be a secret. Upstreams are
- * counted from 1, as they stand in the file. Owned by the channel.
+ * counted from 1, in the order of the file. Owned by the channel.
  */
 
 import { lookup } from 'node:dns';
@@ -20,11 +20,11 @@ export interface PullParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly input: SourceInput;
-  /** Of titles that are not UTF-8; read when one comes. */
+  /** The charset of titles that are not UTF-8; read for each. */
   readonly charset: string;
 }
 
-/** Throws where the CA file cannot be read. */
+/** Throws if the CA file cannot be read. */
 export function makePull(config: PullConfig, all: Config, parts: PullParts): PullSource {
   const { channel, clock, log, input } = parts;
   const { limits } = all;

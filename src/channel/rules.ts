@@ -1,4 +1,4 @@
-/** What the configuration says of a channel's titles: which are taken and from whom. The same wherever the channel is served. */
+/** The configuration's rules for a channel's titles: which are accepted, and from whom. The same wherever the channel is served. */
 
 import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
@@ -18,27 +18,27 @@ export class ChannelRules {
     this.#all = all;
   }
 
-  /** Which titles are taken, in order of trust. */
+  /** The accepted origins of titles, most trusted first. */
   get titlesFrom(): readonly TitleOrigin[] {
     return this.#config.titlesFrom;
   }
 
-  /** Entities of HTML in pushed texts are decoded. */
+  /** Whether HTML entities in pushed texts are decoded. */
   get pushDecodesEntities(): boolean {
     return this.#config.pushDecodesEntities;
   }
 
-  /** How far ahead pushes are held. */
+  /** How far ahead pushes are held, seconds. */
   get holdSeconds(): number {
     return this.#config.holdSeconds ?? this.#all.metadata.holdSeconds;
   }
 
-  /** Its own title, for when there is no better one. */
+  /** The channel's own title, if there is no better one. */
   get fallback(): FallbackRules | null {
     return fallbackRules(this.#config);
   }
 
-  /** What stands while a source on air has said no title; null: the fallback title, else none. */
+  /** The title while a source on air has sent none; null: the fallback title, else none. */
   get firstTitle(): FirstTitle | null {
     const { firstTitle, name } = this.#config;
     if (firstTitle === undefined) return null;
@@ -53,7 +53,7 @@ export class ChannelRules {
     return secretMatches(this.#config.pushTokens, token);
   }
 
-  /** Which of the configured ones it is, from 1; 0: none. Only for one that is right: not in constant time. */
+  /** The number of the configured token, from 1; 0: none. Only for a token that is right: not in constant time. */
   placeOfToken(sha256: Buffer): number {
     return this.#config.pushTokens.findIndex((token) => token.sha256.equals(sha256)) + 1;
   }

@@ -1,6 +1,6 @@
 /**
- * A channel as clients meet it: its mounts, its rules, how its encoder logs in. Made from the configuration, the channel's audio, and what changes
- * while it runs; it knows no source, so that it is the same in every process that serves the channel.
+ * A channel as clients see it: its mounts, its rules, how its encoder logs in. Made from the configuration, the channel's audio, and its live
+ * state; it knows no source, so that it is the same in every process that serves the channel.
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
@@ -16,23 +16,23 @@ import type { EncoderMount, Mount } from './mount.js';
 import { ChannelRules } from './rules.js';
 import { streamInfoHeaders } from './stream-info.js';
 
-/** What changes of a channel while it runs, by its sources. Read when it is needed. */
+/** The state of a channel that changes with its sources. Read when it is needed. */
 export interface ChannelLive {
-  /** Since when something has fed it without a gap, unix milliseconds; null: nothing does. */
+  /** When sources began to feed it without a gap, unix milliseconds; null: none is on air. */
   readonly onAirSinceMs: number | null;
-  /** Since when listeners have had nothing from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
+  /** When listeners last had audio from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
   readonly silentSinceMs: number;
-  /** The same where there should be audio: not of a channel with `partTime`, nor where it comes on demand and nobody listens. */
+  /** The same if there should be audio; else +∞: with `partTime`, or on demand without listeners. */
   readonly missingSinceMs: number;
   /** Whether the source on air sends digital silence. */
   readonly isSilence: boolean;
-  /** Which of its sources is on air, as the configuration counts them; null: none. */
+  /** The place of the source on air in the configuration, from 0; null: none. */
   readonly onAir: number | null;
-  /** Of the source on air; undefined: not known yet. */
+  /** Of the source on air; undefined: unknown yet. */
   readonly contentType: string | undefined;
-  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
+  /** The format that listeners get: a content type, or a codec of Ogg; null: there is no tape. */
   readonly sends: string | null;
-  /** Of what came in last; null: nothing has. */
+  /** The format of the latest audio from its source; null: there was none. */
   readonly format: AudioFormat | null;
   /** What the source on air says of itself. */
   readonly facts: SourceFacts | undefined;
@@ -43,7 +43,7 @@ export interface ChannelLive {
 export interface ServedParts {
   readonly audio: PlayableAudio;
   readonly live: ChannelLive;
-  /** As EncoderMount has it. */
+  /** As in EncoderMount. */
   sendTitle(title: SourceTitle, cameMs: number): Promise<boolean>;
 }
 
@@ -57,8 +57,9 @@ export class ServedChannel {
   readonly #sendTitle: ServedParts['sendTitle'];
   #encoder: EncoderMount | undefined;
   #mounts: readonly Mount[] = [];
-  /** By configuration, and with what the source on air says. */
+  /** The facts by configuration. */
   #configured: HeadFacts;
+  /** The same, merged with what the source on air says. */
   #facts: { readonly source: SourceFacts | undefined; readonly sends: string | null; readonly merged: HeadFacts };
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ServedParts) {
@@ -75,12 +76,12 @@ export class ServedChannel {
     this.#mounts = this.#makeMounts();
   }
 
-  /** Whether the configuration says that it is for all. */
+  /** Whether the configuration says `public: true`. */
   get isPublic(): boolean {
     return this.#config.public === true;
   }
 
-  /** The first is its key. */
+  /** The first one is its key. */
   get mounts(): readonly Mount[] {
     return this.#mounts;
   }
@@ -100,8 +101,8 @@ export class ServedChannel {
   }
 
   /**
-   * How much later than its sender says the audio of a title of this origin comes in, milliseconds: as the source on air has it, else the channel.
-   * What stands in a stream stands at its place.
+   * How much later than its sender says the audio of a title of this origin arrives, milliseconds: by the source on air, else by the channel. Titles
+   * in a stream are at their place already.
    */
   titleOffsetMs(origin: TrackRecord['source']): number {
     const { onAir, contentType } = this.live;
@@ -111,7 +112,7 @@ export class ServedChannel {
     return own ?? (origin === 'upstream' || isOggEncoder ? 0 : this.#config.titleOffsetMs);
   }
 
-  /** A machine that only serves takes none. */
+  /** A machine that only serves takes no encoder. */
   #encoderMount(): EncoderMount | undefined {
     if (this.#all.cluster?.sources === false) return undefined;
     return encoderMount(this.key, this.#config, this.#sendTitle);
@@ -124,7 +125,7 @@ export class ServedChannel {
     return this.#facts.merged;
   }
 
-  /** What stays a mount is the same one: listeners hold it. */
+  /** A mount that stays is the same object, since listeners hold it. */
   #makeMounts(): Mount[] {
     const known = new Map(this.#mounts.map((mount) => [mount.path, mount]));
     return [`/${this.key}`, ...this.#config.mounts].map((path) => known.get(path) ?? this.#mountAt(path));
@@ -164,7 +165,7 @@ export class ServedChannel {
       get hasAudio() {
         return live.silentSinceMs === Number.POSITIVE_INFINITY;
       },
-      // Who waits wakes a source on demand; where that is in another process, it is known here a moment later.
+      // A listener that waits wakes a source on demand; this is known a moment later if that is in another process.
       get hopeful() {
         return this.onDemand || live.hopeful;
       },

@@ -1,4 +1,4 @@
-/** What becomes of a channel's sources, as its log and its timeline have it. Owned by the channel. */
+/** Reports the history of a channel's sources in its log and timeline. Owned by the channel. */
 
 import type { Clock } from '../base/clock.js';
 import { type Log, Repeats } from '../base/log.js';
@@ -10,11 +10,11 @@ import { SourceTimeline, type TimelineEntry } from './source-timeline.js';
 const SECOND_MS = 1000;
 
 export interface SourceLogParts {
-  /** The channel's. */
+  /** The channel's key. */
   readonly key: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Asked once something has become of its sources. */
+  /** Called only after events of the sources. */
   sources(): Switch;
 }
 
@@ -22,7 +22,7 @@ export class SourceLog {
   readonly #parts: SourceLogParts;
   readonly #repeats: Repeats;
   #timeline = new SourceTimeline();
-  /** When another format came last, on the clock: one that changes with every frame must not push all else out of the timeline. */
+  /** When the format last changed, monotonic milliseconds: a change with every frame must not displace all else from the timeline. */
   #formatMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SourceLogParts) {
@@ -35,12 +35,12 @@ export class SourceLog {
     return this.#timeline.entries;
   }
 
-  /** What another process has seen of them stands before. */
+  /** Begins with the entries of another process. */
   adopt(entries: readonly TimelineEntry[]): void {
     this.#timeline = new SourceTimeline(entries);
   }
 
-  /** Another one is on air, or none. */
+  /** Another source is on air, or none. */
   changed(source: Source | null, reason: string): void {
     const { key, log } = this.#parts;
     log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
@@ -48,7 +48,7 @@ export class SourceLog {
     this.#note('on-air', source, reason);
   }
 
-  /** From here on listeners get another format: those end whose players cannot go on in it. One line a second at most. */
+  /** Listeners get another format from now on; those whose players cannot continue are ended. One line a second at most. */
   formatChanged(from: string, to: string): void {
     const { key, clock, sources } = this.#parts;
     const nowMs = clock.now();
@@ -69,7 +69,7 @@ export class SourceLog {
     else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
 
-  /** Why one is on air and not another: `encoder up: unsteady`. */
+  /** The state of each source, best first, which explains the choice: `encoder up: unsteady`. */
   #states(): readonly string[] {
     const { sources, healths } = this.#parts.sources();
     return sources.map(({ kind, state }, place) => {
@@ -84,7 +84,7 @@ export class SourceLog {
     this.#timeline.add({ atMs, what, place, kind: source?.kind ?? null, reason, isOver });
   }
 
-  /** Null: one that a reload has taken out, and that plays on for a while, has none. */
+  /** Null: it has no place, since a reload has removed it, though it still plays for a while. */
   #placeOf(source: Source): number | null {
     const place = this.#parts.sources().sources.indexOf(source);
     return place === -1 ? null : place;

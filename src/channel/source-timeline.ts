@@ -1,32 +1,32 @@
 /**
- * What became of a channel's sources, the last entries, for an operator who looks: which one was on air when and why, and what was wrong with each.
+ * The latest events of a channel's sources, for an operator: which source was on air when and why, and what was wrong with each.
  */
 
 export interface TimelineEntry {
   readonly atMs: number;
-  /** `on-air`: from here on the source at this place plays; else an event of it (source/health.ts). */
+  /** `on-air`: the source at this place plays from now on; else an event of it (source/health.ts). */
   readonly what: string;
-  /** As the configuration counts them, from 0; null: no source is on air. */
+  /** In the configuration's order, from 0; null: no source is on air. */
   readonly place: number | null;
   /** encoder, pull or file; null: none. */
   readonly kind: string | null;
-  /** Why it was switched; "": of an event. */
+  /** Why it was switched; "": an event. */
   readonly reason: string;
-  /** An event that has ended. */
+  /** Whether the event has ended. */
   readonly isOver: boolean;
   /** How often it came in a row. */
   readonly count: number;
 }
 
-/** Some days of a channel that does well, an hour of one that does not. */
+/** Some days of a healthy channel, an hour of a troubled one. */
 const MOST = 200;
-/** The next source takes a moment to deliver: that nothing played meanwhile is not worth an entry. */
+/** The next source takes a moment to deliver: a shorter gap gets no entry. */
 const MOMENT_MS = 1000;
 
 export class SourceTimeline {
   #entries: TimelineEntry[];
 
-  /** @param before of another process, which goes on here */
+  /** @param before the entries of another process, which continue here */
   constructor(before: readonly TimelineEntry[] = []) {
     this.#entries = before.slice(-MOST);
   }
@@ -36,7 +36,7 @@ export class SourceTimeline {
     return this.#entries;
   }
 
-  /** The same once more is counted, at the moment of the first. */
+  /** Adds an entry; a repetition of the last one only raises its count, and keeps its time. */
   add(entry: Omit<TimelineEntry, 'count'>): void {
     const last = this.#entries.at(-1);
     if (last !== undefined && isSame(last, entry)) {

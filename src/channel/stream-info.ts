@@ -1,11 +1,11 @@
 /**
- * What indexes of streams know of a channel, as stream-meta.info has it (version 2): headers beside those of version 1. Nothing is said
- * that is not configured, or known from what is. Pure.
+ * A channel's facts for indexes of streams, as in stream-meta.info (version 2): headers beside those of version 1. Only facts that are configured, or
+ * follow from what is. Pure.
  */
 
 import type { ChannelConfig, Config } from '../config/schema.js';
 
-/** @returns names and values in their order; none where the channel has no `streamInfo` */
+/** @returns names and values in their order; none if the channel has no `streamInfo` */
 export function streamInfoHeaders(
   key: string,
   { streamInfo, mounts, logo: own }: ChannelConfig,
@@ -14,7 +14,7 @@ export function streamInfoHeaders(
   if (streamInfo === undefined) return [];
   const { mainStreamUrl, logo, countryCode, subdivisionCode, languageCodes, indexMetadata, doNotIndex, geoLatLong } =
     streamInfo;
-  // Serialized, so in ASCII.
+  // Serialized, and therefore ASCII.
   const base = streams.publicUrl === '' ? '' : new URL(streams.publicUrl).href.replace(/\/+$/, '');
   const hasLogo = page.enabled && (own ?? page.logo) !== undefined;
   const ownLogo = hasLogo ? `${base}/web/logo${own === undefined ? '' : `/${key}`}` : '';
@@ -24,7 +24,7 @@ export function streamInfoHeaders(
     ['icy-main-stream-url', mainStreamUrl ?? (base && base + (mounts[0] ?? `/${key}`))],
     ['icy-logo', logo ?? (base && ownLogo)],
     ['icy-country-code', countryCode ?? ''],
-    // Spelt so there.
+    // The misspelling is theirs.
     ['icy-country-subdivison-code', subdivisionCode ?? ''],
     ['icy-language-codes', languageCodes?.join(',') ?? ''],
     ['icy-geo-lat-long', geoLatLong?.join(',') ?? ''],
