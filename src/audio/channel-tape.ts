@@ -36,7 +36,6 @@ export interface ChannelTapeOptions extends MetaintOptions {
 export abstract class ChannelTape {
   contentType = 'audio/mpeg';
   audioMs = 0;
-  /** How often the format has changed. */
   formatChanges = 0;
   /** The format of the latest frame, even if its tape is gone; null: there was none. */
   protected tapeFormat: AudioFormat | null = null;

@@ -17,7 +17,6 @@ export interface ChannelEncoderParts {
   readonly config: ChannelConfig;
   readonly log: Log;
   readonly switch: Switch;
-  /** The audio that the channel plays. */
   readonly live: Pick<ChannelLive, 'sends'>;
   /** Returns the state that another machine reports if it feeds the channel; null if this one does. */
   elsewhere(): Pick<ChannelLive, 'onAir'> | null;

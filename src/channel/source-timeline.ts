@@ -12,9 +12,7 @@ export interface TimelineEntry {
   readonly kind: string | null;
   /** Why it was switched; "": an event. */
   readonly reason: string;
-  /** Whether the event has ended. */
   readonly isOver: boolean;
-  /** How often it came in a row. */
   readonly count: number;
 }
 

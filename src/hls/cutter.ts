@@ -64,7 +64,6 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   #atMs = 0;
   /** The same of the open segment's first frame. */
   #fromMs = 0;
-  /** The open segment. */
   readonly #open = new OpenFrames();
   /** The form of the latest frame. */
   #form: SegmentForm | null = null;

@@ -18,11 +18,10 @@ import type { SegmentForm } from './segment-form.js';
 export class HlsForms {
   readonly #before: LastInit;
   #choice: FormChoice;
-  /** The latest form. */
   #form: SegmentForm | null = null;
-  /** The format for which it was made, as a frame's key (FrameHeader); -1: of Opus or FLAC. */
+  /** The format of the latest form, as a frame's key (FrameHeader); -1: Opus or FLAC. */
   #key = -1;
-  /** The same as a track's sample entry; null: of MP3 or AAC. */
+  /** The same as a track's sample entry; null: MP3 or AAC. */
   #entry: Buffer | null = null;
   /** The latest link of that track. */
   #link: OggLink | null = null;

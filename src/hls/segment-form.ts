@@ -9,7 +9,6 @@ import type { HlsInit } from './playlist.js';
 /** A title ends the previous segment if that has this duration; otherwise it goes into its tag. */
 export const MIN_TITLED_MS = 1000;
 
-/** A title of a segment. */
 export interface TaggedTitle {
   readonly text: TitleText;
   /** The segment's audio before it, milliseconds. */
@@ -36,7 +35,6 @@ export interface SegmentForm {
   readonly sampleRate: number;
   /** Identifies the format, in all processes. */
   readonly format: string;
-  /** The extension of its files. */
   readonly extension: string;
   /** RFC 6381. Known once the first segment is made, and constant from then on. */
   readonly codecs: string;

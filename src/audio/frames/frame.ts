@@ -23,7 +23,6 @@ export interface KeptFrame extends Frame {
   readonly arrivedMs: number;
 }
 
-/** As a framer writes it. */
 export type WritableFrame = { -readonly [Member in keyof Frame]: Frame[Member] };
 
 /** A framer's frame object, before its first frame. */

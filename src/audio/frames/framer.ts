@@ -79,7 +79,6 @@ export class Framer {
   /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
   #keptBytes = 0;
   #neededBytes = HEADER_BYTES;
-  /** Bytes of a tag still to arrive. */
   #tagLeftBytes = 0;
   /** Bytes of tags since the last frame. */
   #tagsBytes = 0;

@@ -57,7 +57,6 @@ export class LinkHead {
   /** Samples that a decoder of Opus drops at the beginning; else 0. */
   readonly preSkip: number;
   readonly bytes: Buffer;
-  /** Number of its pages. */
   readonly pages: number;
 
   /** @param preSkip of Opus, if the link begins with packets of the one before; 0: the encoder's */

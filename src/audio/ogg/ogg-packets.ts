@@ -35,7 +35,6 @@ export class OggPackets {
   isLost = false;
   /** Bytes of the packet that continues, also if it is lost. */
   openBytes = 0;
-  /** Its pieces. */
   #pieces: Buffer[] = [];
   /** The number of the next lacing value. */
   #lacing = 0;

@@ -11,10 +11,8 @@
 export const PAGE_HEADER_BYTES = 27;
 export const MAX_LACINGS = 255;
 const PIECE_BYTES = 255;
-/** The largest page. */
 export const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_LACINGS + MAX_LACINGS * PIECE_BYTES;
 
-/** Flags of a page. */
 export const CONTINUED = 1;
 export const FIRST = 2;
 export const LAST = 4;

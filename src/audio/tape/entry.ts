@@ -13,7 +13,6 @@ import { ADTS_HEADER_BYTES, canStretch, stretchFrame } from '../frames/adts.js';
 import { emptyHeader, HEADER_BYTES, isAdts, readHeader } from '../frames/header.js';
 import { Reservoir } from '../frames/reservoir.js';
 
-/** An ID3v2 tag's header. */
 const ID3_HEADER_BYTES = 10;
 /** The frame that a tag must have: a text frame that has nothing but its encoding byte. */
 const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');

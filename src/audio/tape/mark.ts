@@ -33,7 +33,6 @@ export class Mark {
   }
 }
 
-/** A mark in a segment. */
 export interface PlacedMark {
   readonly mark: Mark;
   /** Audio time on the tape at which it takes effect, milliseconds. */

@@ -27,7 +27,6 @@ export function isSecure(socket: Socket): boolean {
 
 export class ListenerSocket {
   readonly socket: Socket;
-  /** Bytes written by `write` and `writeAll`. */
   bytes = 0;
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
