@@ -1,10 +1,10 @@
-/** What an authority of certificates asks on port 80, at every address and for every role (net/acme/acme-answers.ts, RFC 8555, 8.3). */
+/** Answers the challenges of a certificate authority on port 80, at every address, whatever its roles (net/acme/acme-answers.ts, RFC 8555, 8.3). */
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import { readRoute } from './methods.js';
 
-/** @param answer null: there is none for this host and token */
+/** @param answer resolves with null if there is none for this host and token */
 export function registerAcme(
   app: FastifyInstance,
   answer: (host: string | undefined, token: string) => Promise<string | null>,

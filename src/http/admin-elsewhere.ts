@@ -1,6 +1,6 @@
 /**
- * What `/admin` says where it is not served: how an operator gets there. Nothing of the request is repeated, and nothing is said that the client does
- * not know: the port is the one that it asks.
+ * The answer to `/admin` where it is not served: how an operator gets there. It repeats nothing of the request, and discloses only what the client
+ * knows already: the port to which it has connected.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ const ROLE: RefusalHelp = {
   code: 'roles: [stream, poll, watch, push, encoder, admin]',
 };
 
-/** @param roles of the address that was asked */
+/** @param roles those of the address that was requested */
 export function adminElsewhere({ socket }: IncomingMessage, roles: Pick<Roles, 'servesThisMachine'>): Refusal {
   const port = socket.localPort ?? 8000;
   const scheme = 'encrypted' in socket ? 'https' : 'http';

@@ -1,5 +1,5 @@
 /**
- * The methods that each kind of path takes: the lists for `Allow`, in answers to OPTIONS and in 405 (RFC 9110, 10.2.1), and for CORS.
+ * The methods that each kind of path accepts: the lists for `Allow`, in answers to OPTIONS and in 405 (RFC 9110, 10.2.1), and for CORS.
  * methods.ts enforces them for the routes of fastify.
  */
 
@@ -9,7 +9,7 @@ import type { Roles } from './roles.js';
 
 /** Read-only paths that do not answer OPTIONS. */
 export const GET_METHODS = 'GET, HEAD';
-/** Read-only paths with CORS, and what pages may do with a mount. */
+/** Read-only paths with CORS, and mounts, as far as listeners are concerned. */
 export const READ_METHODS = `${GET_METHODS}, OPTIONS`;
 /** A push. No HEAD: a link checker must not push. */
 export const PUSH_METHODS = 'GET, POST';
@@ -19,7 +19,7 @@ export const REPORT_METHODS = 'POST, OPTIONS';
 export const WEBSOCKET_METHODS = 'GET';
 /** An encoder that feeds a mount. */
 const ENCODER_METHODS = 'PUT, SOURCE';
-/** In the refusal of an encoder's secret, where libshout looks for them; POST is for titles (src/http/ingest/README.md, "What encoders send"). */
+/** In the 401 for an encoder, where libshout looks for them; POST is for titles (src/http/ingest/README.md, "What encoders send"). */
 export const CHALLENGE_METHODS = `${ENCODER_METHODS}, POST`;
 /** An encoder's titles. */
 export const TITLE_METHODS = 'GET, POST, OPTIONS';
@@ -41,7 +41,7 @@ export function isEncoderMethod(method: string, { takesEncoder }: MethodsOfMount
   return takesEncoder && roles.has('encoder') && ENCODER_METHODS.split(', ').includes(method);
 }
 
-/** 405 for a method that a mount does not take on a connection of the HTTP server. */
+/** 405 for a method that a mount does not accept on a connection of the HTTP server. */
 export function refuseMethod(method: string, mount: MethodsOfMount, roles: Pick<Roles, 'has'>): Refusal {
   const detail = isEncoderMethod(method, mount, roles)
     ? `An encoder needs a connection of its own: connect again, and begin with ${method}.`

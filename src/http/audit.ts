@@ -1,28 +1,28 @@
-/** Writes each act of an operator to the log: who, from where, what, and the outcome. Never with secrets. */
+/** Logs each act of an operator: who, from where, what, and the outcome. Never with secrets. */
 
 import type { Log } from '../base/log.js';
 
-/** Who acts. */
+/** The operator who acts. */
 export interface Actor {
   readonly name: string;
-  /** Of the client. */
+  /** IP address of the client. */
   readonly address: string;
   /** The id of its connection. */
   readonly connection?: string | undefined;
 }
 
-/** The longest text of a client that is logged. */
+/** Logged texts that a client sent are cut to this length. */
 const TEXT_CHARACTERS = 64;
-/** The longest text of what was done: titles, names, changes. */
+/** Texts of a completed act (titles, names, changes) are cut to this length. */
 const DONE_CHARACTERS = 500;
-/** The most members of a list. */
+/** Longer lists are cut to this many members. */
 const MAX_MEMBERS = 20;
 
 export function auditDone(log: Log, actor: Actor, act: string, what: object): void {
   log.info({ ...lineOf(actor, act), ...cut(what, DONE_CHARACTERS), outcome: 'done' }, 'admin act');
 }
 
-/** @param asked what the client sent, as much as the log needs */
+/** @param asked the part of the client's input that the log needs */
 export function auditRefused(log: Log, actor: Actor, act: string, asked: object, outcome: object): void {
   const texts = Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value)]));
   log.warn({ ...lineOf(actor, act), asked: cut(texts, TEXT_CHARACTERS), ...outcome }, 'admin act refused');
@@ -32,7 +32,7 @@ function lineOf({ name, address, connection }: Actor, act: string): object {
   return { user: name, address, ...(connection !== undefined && { connection }), act };
 }
 
-/** Cuts its texts to this many characters, and its lists to their first members. */
+/** Cuts texts to this many characters, and lists to MAX_MEMBERS. */
 function cut(what: object, characters: number): object {
   const textOf = (value: unknown) => (typeof value === 'string' ? value.slice(0, characters) : value);
   const members = Object.entries(what).map(([name, value]) => [

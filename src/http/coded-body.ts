@@ -17,10 +17,10 @@ const CODINGS: Readonly<Record<string, Inflate>> = {
   deflate: (body, ...rest) => (hasZlibHead(body) ? inflate : inflateRaw)(body, ...rest),
 };
 const NONE: readonly unknown[] = [undefined, '', 'identity'];
-/** RFC 9110, 12.5.3: in a 415, the codings that are accepted. */
+/** The accepted codings, for a 415 (RFC 9110, 12.5.3). */
 const ACCEPTED = { 'Accept-Encoding': 'gzip, deflate, br' };
 
-/** A content type parser of fastify. The route's bodyLimit is the limit before and after. */
+/** A content type parser of fastify. The route's bodyLimit applies before and after decoding. */
 export function readBody(
   request: FastifyRequest,
   body: Buffer,
@@ -46,7 +46,7 @@ export function readBody(
   });
 }
 
-/** RFC 1950, 2.2. Some clients send deflate without it. */
+/** The zlib header (RFC 1950, 2.2). Some clients send deflate without it. */
 function hasZlibHead([first = 0, second = 0]: Buffer): boolean {
   return first % 16 === 8 && (first * 256 + second) % 31 === 0;
 }

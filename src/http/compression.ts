@@ -11,7 +11,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import { contentTag } from '../metadata/etag.js';
 import { matchesTag, weighted } from './reads.js';
 
-/** Below this the headers outweigh what is saved. */
+/** Below this, compression saves less than its headers cost. */
 const MIN_BYTES = 2048;
 
 /** In order of preference. */
@@ -21,18 +21,18 @@ type Coding = (typeof CODINGS)[number];
 const withBrotli = promisify(brotliCompress) as (content: Buffer | string, options: object) => Promise<Buffer>;
 const withGzip = promisify(gzip) as (content: Buffer | string) => Promise<Buffer>;
 
-/** The body of one or many answers; keeps its compressed forms as long as it is kept. */
+/** The body of one or many answers, with its compressed forms. */
 export class CompressibleBody {
   /** A long text is encoded once; a short one stays a string, which Node writes together with the head. */
   readonly content: Buffer | string;
   readonly bytes: number;
-  /** Shorter bodies are sent as they are. */
+  /** Shorter bodies are sent uncompressed. */
   readonly minBytes: number;
   readonly #tag: string;
   #br: Promise<Buffer> | undefined;
   #gzip: Promise<Buffer> | undefined;
 
-  /** @param tag contentTag's, where it is known */
+  /** @param tag the result of contentTag, if known */
   constructor(content: string | Buffer, tag?: string, minBytes = MIN_BYTES) {
     this.minBytes = minBytes;
     this.bytes = Buffer.byteLength(content);
@@ -57,7 +57,7 @@ export interface Compressed {
   readonly etag: string;
   /** `Vary`, and `Content-Encoding` if it is compressed. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes to send. Compresses when it is called, not before. */
+  /** The bytes to send. Compresses only when called. */
   bytes(): Promise<Buffer | string>;
 }
 
@@ -73,8 +73,8 @@ export function compressed(request: IncomingMessage, body: CompressibleBody): Co
 
 /**
  * Answers a GET or HEAD with the body in the coding that it prefers, or with 304.
+ * Rejects, before anything is answered, if compression fails.
  * @param headers Content-Type, Cache-Control and all others of a 200
- * Rejects when compression fails; then nothing has been answered.
  */
 export async function sendCompressed(
   request: IncomingMessage,
@@ -99,8 +99,8 @@ export async function sendCompressed(
 }
 
 /**
- * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3): the highest q, and of equal ones the first of CODINGS. Null: no coding, also where
- * the header is absent.
+ * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3): the one with the highest q, of equal ones the first in CODINGS. Null: none, also
+ * without the header.
  */
 export function preferred(accept: string | string[] | undefined): Coding | null {
   if (accept === undefined) return null;

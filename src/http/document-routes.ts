@@ -1,7 +1,6 @@
 /**
- * The documents of the interface, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`,
- * `/docs/messages`).
- * Open to all, with CORS for any origin. `/docs` loads everything from this host; its policy allows nothing else.
+ * The API documents, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`, `/docs/messages`).
+ * Public, with CORS for any origin. `/docs` loads everything from this host; its policy allows nothing else.
  */
 
 import type http from 'node:http';
@@ -16,8 +15,8 @@ import { DOCS_POLICY_TEXT } from './page/page-policy.js';
 import { matchesTag } from './reads.js';
 
 /**
- * @param documents called for each request; returns other objects after a limit has changed. Made on the first request: it takes 60 ms
- * @param notFound the answer to a request for which `/docs` has nothing
+ * @param documents called for each request: the first call takes 60 ms; resolves with other objects after a limit has changed
+ * @param notFound the refusal of paths below `/docs` that do not exist
  */
 export function registerDocuments(
   app: FastifyInstance,
@@ -50,7 +49,7 @@ export function registerDocuments(
   for (const url of ['/docs', '/docs/', '/docs/*']) readRoute(app, url, handler);
 }
 
-/** Registers the path of a document. Returns what gives its current body. */
+/** Registers the path of a document. Returns a function that resolves with its current body. */
 function serve(app: FastifyInstance, url: string, read: () => Promise<object>): () => Promise<ServedDocument> {
   let document: object | null = null;
   let served: ServedDocument;

@@ -1,6 +1,6 @@
 /**
- * `POST /metadata/listener/{metaid}/heard`: a player without a WebSocket reports where it is (listener/sessions/heard-reports.ts;
- * src/listener/README.md, "Reports"). 204: the session follows it. Pages of any origin may report.
+ * `POST /metadata/listener/{metaid}/heard`: a player without a WebSocket reports its position (listener/sessions/heard-reports.ts;
+ * src/listener/README.md, "Reports"). 204: the session follows the report. Pages of any origin may report.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -13,7 +13,7 @@ import { isMetaid, notFound, READ_CORS } from './reads.js';
 
 const HEARD_PATH = '/metadata/listener/:metaid/heard';
 const ROLE: RouteRole = { role: 'poll' };
-/** navigator.sendBeacon, with which a page reports when it is left, sends this type without a preflight. */
+/** navigator.sendBeacon, which a page uses when it is left, sends this type without a preflight. */
 const TEXT_TYPE = /^text\/plain\s*(;|$)/i;
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const PREFLIGHT = {
@@ -24,7 +24,7 @@ const PREFLIGHT = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** @param retrySeconds for Retry-After, when reports come too fast */
+/** @param retrySeconds for Retry-After, if reports come too fast */
 export function registerHeard(
   app: FastifyInstance,
   reports: Pick<HeardReports, 'take'>,

@@ -1,6 +1,6 @@
 /**
- * The services to which the router (router.ts) gives requests: protocols that answer their paths without fastify, each in a folder of its own.
- * app/ makes the list; the first service that takes the path and whose role the address has answers.
+ * The services to which the router (router.ts) passes requests: protocols that answer their paths without fastify, each in a folder of its own.
+ * app/ makes the list. The first service that has the path, and whose role the address has, answers.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,13 +10,13 @@ import type { AddressHeaders } from './legacy.js';
 import type { Pipeline } from './pipeline.js';
 import type { Roles } from './roles.js';
 
-/** A request that Node's HTTP server has read, with its connection. */
+/** A request whose head Node's HTTP server has parsed, with its connection. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of its connection; used by an answer without end, and by one that detaches the connection. */
+  /** That of its connection; used by endless answers, and by those that detach the connection. */
   readonly pipeline: Pipeline;
-  /** Of the address; an answer that is written past `response` has to add its headers. */
+  /** Those of the address; answers that are not written through `response` must add the headers in it. */
   readonly roles: Roles;
 }
 
@@ -35,6 +35,6 @@ export interface UpgradeService {
   readonly role: Role;
   /** @param path without the query */
   takes(path: string): boolean;
-  /** Accepts an upgrade to WebSocket, or answers with a problem. @param first bytes behind the head @param headers of the address, in every answer */
+  /** Accepts an upgrade to WebSocket, or answers with a problem. @param first bytes after the head @param headers to add to every answer */
   upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void;
 }

@@ -1,30 +1,30 @@
 /**
- * Limits the bytes of bodies that unfinished answers refer to, in all and per address. A client that does not read its answer keeps the body in
+ * Limits the bytes of bodies that unfinished answers refer to, in total and per address. A client that does not read its answer keeps the body in
  * memory until its connection is closed, even if the cache has dropped it.
  *
- * Invariant: a body counts once, from `enter` until the last of the answers that share it is closed, and for the address that asked first. Owned by
- * who makes the bodies: HistoryPages, CoverFiles, HlsService.
+ * Invariant: a body counts once, from `enter` until the last answer that shares it is closed, for the address that requested it first. Owned by the
+ * makers of the bodies: HistoryPages, CoverFiles, HlsService.
  */
 
 import type { ServerResponse } from 'node:http';
 import { Tallies } from '../base/tallies.js';
 import type { Tally } from '../base/tally.js';
 
-/** A body counts twice, for itself and its compressed forms, which are smaller. */
+/** A body counts twice: once for itself, once for its compressed forms, which are smaller. */
 export const FORMS = 2;
 
-/** A body as it is counted. */
+/** A body whose bytes are counted. */
 interface CountedBody {
   readonly bytes: number;
 }
 
-/** The bytes that a body counts as. */
+/** The number of bytes that a body counts for. */
 export function weightOf(body: CountedBody): number {
   return FORMS * body.bytes;
 }
 
 export interface InFlightLimits {
-  /** By weightOf. A single body is always allowed. */
+  /** Limit of the sum of weights (weightOf). A single body is always allowed. */
   readonly bytes: number;
   /** The same for one origin (base/ip.ts). */
   readonly bytesPerAddress: number;
@@ -44,7 +44,7 @@ export class InFlight {
   readonly #bytesOf: Tally;
   #bytes = 0;
 
-  /** @param tallies with the other processes @param name by which they count the same */
+  /** @param tallies shared with the other processes @param name the name of this count there */
   constructor(
     limits: InFlightLimits,
     tallies = new Tallies(),
@@ -57,7 +57,7 @@ export class InFlight {
     tallies.onLook(() => this.#all.set(name, this.#bytes));
   }
 
-  /** Of all of them, by weightOf. */
+  /** Sum of the weights (weightOf) of all bodies. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -70,7 +70,7 @@ export class InFlight {
     return (inAll === 0 || inAll + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
   }
 
-  /** Counts the body for an answer. False: there is no room. @param response that is open @param weight at least 1 */
+  /** Counts the body for an answer. False: no room. @param response an open one @param weight at least 1 */
   enter(body: object, weight: number, origin: string, response: ServerResponse): boolean {
     const entry = this.#bodies.get(body);
     if (entry !== undefined) entry.answers++;

@@ -1,13 +1,13 @@
 /**
- * The headers that every HTTP answer of an address with the role legacy has, so that authors of clients find the new host (src/http/README.md,
- * "Deprecated host"). Rendered once per address, and without any part of the request: the path of a push holds its token.
+ * The headers in every HTTP answer of an address with the role legacy, which lead authors of clients to the new host (src/http/README.md,
+ * "Deprecated host"). Rendered once per address, without any part of the request: the path of a push contains its token.
  */
 
 import type { IncomingMessage } from 'node:http';
 import type { LegacyConfig } from '../config/schema.js';
 import { WholeResponse } from './whole-response.js';
 
-/** The headers that every answer of one address has, by name. */
+/** The headers in every answer of one address, by name. */
 export type AddressHeaders = Readonly<Record<string, string>>;
 
 export const NO_HEADERS: AddressHeaders = {};
@@ -17,12 +17,12 @@ export function legacyHeaders({ deprecatedOn, sunsetOn, successor }: LegacyConfi
   return {
     Deprecation: `@${Date.parse(deprecatedOn) / 1000}`,
     Sunset: new Date(sunsetOn).toUTCString(),
-    // Serialized: no character of it can close the bracket or the line.
+    // Serialized, so that no character can close the bracket or the line.
     Link: `<${new URL(successor).href}>; rel="successor-version"`,
   };
 }
 
-/** A response that has these headers from the start: the only way to add them to answers that Node's server gives by itself. */
+/** A response class that sets these headers in its constructor: the only way to add them to answers that Node's server itself sends. */
 export function responseWith(headers: AddressHeaders): typeof WholeResponse {
   if (headers === NO_HEADERS) return WholeResponse;
   return class<Request extends IncomingMessage> extends WholeResponse<Request> {

@@ -1,6 +1,6 @@
 /**
- * For routes of fastify: the role in which an address serves them, and 405 with `Allow` for all methods that a path does not take (RFC 9110,
- * 15.5.6). It is answered before the body is read, so that no 413 or 415 hides it.
+ * For routes of fastify: the role that an address needs to serve them, and 405 with `Allow` for methods that a path does not accept (RFC 9110,
+ * 15.5.6). The 405 is sent before the body is read, so that no 413 or 415 precedes it.
  */
 
 import type { FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
@@ -11,7 +11,7 @@ import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Only addresses with this role serve the route (router.ts). Undefined: all do. */
+    /** Only addresses with this role serve the route (router.ts). Undefined: all serve it. */
     role?: Role;
   }
 }
@@ -20,25 +20,25 @@ function noSchemas(): never {
   throw new Error('routes of this application have no schemas');
 }
 
-/** What all our applications of fastify have in common. */
+/** Options of all our fastify applications. */
 export const APP_OPTIONS = {
   logger: false,
   exposeHeadRoutes: false,
-  pluginTimeout: 0, // its 10 s ended a start on a busy machine
+  pluginTimeout: 0, // the default, 10 s, made starts on a busy machine fail
   return503OnClosing: false, // the engine refuses requests during a stop, as a problem with Retry-After
-  // Else fastify would load ajv for schemas of routes, a twentieth of a start. What comes in is parsed by its route.
+  // Otherwise fastify loads ajv for schemas of routes, a twentieth of the time to start. Each route parses its own input.
   schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
 } as const;
 
-/** All routes of one path have the same. */
+/** All routes of a path have the same role. */
 export interface RouteRole {
   readonly role?: Role;
 }
 
-/** Conditions of a route beside its path, by the constraint strategies that were added to fastify. */
+/** Conditions of a route besides its path, by the names of fastify's constraint strategies. */
 export type RouteConstraints = Readonly<Record<string, string>>;
 
-/** Answers 405 to all other methods of this path. @param allowed a list of allow.ts @param detail of the problem, for a person */
+/** Answers 405 to all other methods of this path. @param allowed a list from allow.ts @param detail of the problem, for people */
 export function refuseOthers(
   app: FastifyInstance,
   url: string,
@@ -60,7 +60,7 @@ export function refuseOthers(
   });
 }
 
-/** A path that is only read: GET and HEAD have this handler, and all other methods are refused. */
+/** Registers a read-only path: this handler answers GET and HEAD; all other methods are refused. */
 export function readRoute(
   app: FastifyInstance,
   url: string,
@@ -71,12 +71,11 @@ export function readRoute(
   refuseWrites(app, url, more.config);
 }
 
-/** For paths that are only read, by GET and HEAD. */
 function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
   refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
 }
 
-/** The same for paths with CORS: OPTIONS answers the preflight. */
+/** Answers preflights (OPTIONS) of a read-only path with CORS, and refuses all methods but GET and HEAD. */
 export function allowPreflight(
   app: FastifyInstance,
   url: string,

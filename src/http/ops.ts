@@ -8,9 +8,9 @@ import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
 
 export interface Ops {
-  /** Configuration loaded, store open, listening, not shutting down; sources may be missing. */
+  /** Whether the configuration is loaded, the store open, and the server listening and not shutting down; sources may be missing. */
   readonly ready: boolean;
-  /** What this node knows of its cluster; null: it is not in one. */
+  /** This node's view of its cluster; null: it is not in one. */
   cluster(): Promise<object | null>;
   readonly metricsType: string;
   metrics(): Promise<string>;

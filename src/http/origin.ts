@@ -1,5 +1,5 @@
 /**
- * Protection against request forgery: refuses requests that a page of another origin made a browser send with the credentials that it keeps
+ * Protection against cross-site request forgery: refuses requests that a page of another origin made a browser send with stored credentials
  * (admin/README.md, "Pages of others"). Browsers name the page's origin in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and the
  * purpose in `Sec-Fetch-Dest` (W3C Fetch Metadata); the latter two only over TLS or on localhost. Pure functions of a request.
  */
@@ -11,13 +11,13 @@ type Asked = Pick<FastifyRequest, 'method' | 'headers'>;
 
 const SAFE = ['GET', 'HEAD'];
 const JSON_BODY = /^application\/(?:[\w.+-]*\+)?json\s*(?:;|$)/i;
-/** How the User-Agent of every browser begins. */
+/** The User-Agent of every browser begins with this. */
 const BROWSER = /^mozilla\//i;
-/** A script's fetch, or a link that a person follows. All others are embedded in a page, such as images, whose URL anybody may have set. */
+/** A script's fetch, or a link that a person follows. All others, such as images, are embedded in a page, and anybody may have set their URL. */
 const DELIBERATE: readonly unknown[] = ['empty', 'document'];
 
 /**
- * Throws a Refusal for an act from another origin, and for one that any page can send without a preflight: a POST with Basic, neither as JSON nor
+ * Throws a Refusal for a write from another origin, and for one that any page can send without a preflight: a POST with Basic, neither as JSON nor
  * with `X-Requested-With`. Reads may come from anywhere: no other origin can see the answer.
  */
 export function refuseSimple(request: Asked): void {
@@ -32,8 +32,8 @@ export function refuseSimple(request: Asked): void {
 }
 
 /**
- * Throws a Refusal for any act from another origin. A browser has to state that a script or a link of this origin sent it: any page can cause a GET
- * by a link or an image, and so can an image on a page of this server.
+ * Throws a Refusal for any request from another origin. A browser must state that a script or a link of this origin sent it: any page can cause a
+ * GET by a link or an image, and so can an image on a page of this server.
  */
 export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
   if (isCrossOrigin(headers)) throw crossOrigin();
@@ -43,8 +43,8 @@ export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
 }
 
 /**
- * The same for paths where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as
- * sent by a page.
+ * For paths that encoders (some call themselves Mozilla) and people who type an address use with GET: throws a Refusal only for a request that a
+ * browser marks as sent by a page.
  */
 export function refuseFromPage({ headers }: Pick<Asked, 'headers'>): void {
   if (isCrossOrigin(headers)) throw crossOrigin();

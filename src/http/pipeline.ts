@@ -1,12 +1,12 @@
 /**
- * Serialises the requests of one connection of Node's HTTP server: the parser gets the bytes up to the end of a head, and nothing behind
- * it before the kernel has taken the answer. Node by itself parses all that a packet holds, and buffers the answers to all of its
- * requests in memory.
+ * Serialises the requests of one connection of Node's HTTP server: the parser gets the bytes up to the end of a head, and none after it
+ * until the kernel has taken the answer. Node itself parses everything in a packet, and buffers the answers to all its requests in
+ * memory.
  *
  *   chunk ─► up to the next blank line ─► parser ─► request ─► answer ─► taken? ─► up to the next blank line …
  *                                                                └no: the rest is unshifted, and the socket is paused
  *
- * Invariant: no request and no upgrade comes from a connection whose last answer is pending, so its socket can be detached at any time.
+ * Invariant: while an answer is pending, its connection yields no further request or upgrade, so its socket can be detached at any time.
  * The rest of a chunk is parsed in the next turn of the event loop, so a packet of many requests never blocks it. Owned by the router.
  */
 
@@ -19,7 +19,7 @@ import { WholeResponse } from './whole-response.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** Pieces that are parsed in one turn: blank lines can also be in a body, and before a request. */
+/** Maximum pieces parsed in one turn: blank lines may also occur in a body, and before a request. */
 const MAX_PIECES = 64;
 
 export class Pipeline {
@@ -30,22 +30,22 @@ export class Pipeline {
   /** The request whose answer is pending. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
-  /** Unparsed bytes of a body with a length. Its end is given to the parser alone: Node 24 loses what follows the body of an upgrade. */
+  /** Unparsed bytes of a body with a length. A piece ends with the body: Node 24 loses bytes after the body of an upgrade. */
   #bodyBytes = 0;
   /** Called once no answer is pending; nothing is parsed afterwards. */
   #onAnswered: (() => void) | null = null;
-  /** Unparsed bytes were unshifted, and the socket is paused. */
+  /** Whether unparsed bytes were unshifted and the socket is paused. */
   #isPaused = false;
   #isOver = false;
-  /** The answer that was whole when `tidy` first saw it, and when that was, monotonic milliseconds. */
+  /** A whole answer that is not taken yet, and when `tidy` first saw it, monotonic milliseconds. */
   #unread: ServerResponse | null = null;
   #unreadMs = 0;
-  /** Only CR has come since the last line end. */
+  /** Whether the present line contains at most CR so far. */
   #isBlankSoFar = true;
   /** The unparsed rest of the present chunk. */
   #rest: Buffer | null = null;
 
-  /** @param socket that the HTTP server has just taken: its last data listener is the parser's */
+  /** @param socket one that the HTTP server has just accepted: its last data listener is the parser's */
   constructor(socket: Socket, watchdog: Watchdog) {
     this.#socket = socket;
     this.#watchdog = watchdog;
@@ -54,12 +54,12 @@ export class Pipeline {
     socket.off('data', this.#parse).on('data', this.#read);
   }
 
-  /** The connection was detached: the parser gets no more bytes. */
+  /** Whether the parser gets no more bytes, such as after the connection was detached. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** A request has come. False: the last answer is still pending, and the connection is closed. */
+  /** A request has arrived. False: an answer is still pending, or the parser's work is over, and the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#request !== null || this.#isOver) {
       this.#socket.destroy();
@@ -68,13 +68,13 @@ export class Pipeline {
     this.#request = request;
     this.#response = response;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
-    // A proxy may have found the end of this request elsewhere.
+    // A proxy may have seen the end of this request elsewhere.
     if (this.#line.isRepaired) response.shouldKeepAlive = false;
     response.once('finish', this.#onFinish);
     return true;
   }
 
-  /** Now and then. The client has that long to take an answer that is whole: then it is cut. */
+  /** Called once a second. Cuts the connection if its client has not taken a whole answer within `answerMs`. */
   tidy(nowMs: number, answerMs: number): void {
     const response = this.#response;
     if (!(response instanceof WholeResponse) || !response.isWhole) this.#unread = null;
@@ -82,7 +82,7 @@ export class Pipeline {
     else if (nowMs - this.#unreadMs >= answerMs) this.#socket.destroy();
   }
 
-  /** For an answer without end, or a late one: what the client sends from now on is read and dropped, so that its end is noticed. */
+  /** For an endless or late answer: bytes of the client are read and dropped from now on, so that its disconnection is noticed. */
   ignoreRest(): void {
     this.#isOver = true;
     this.#rest = null;
@@ -99,8 +99,8 @@ export class Pipeline {
   }
 
   /**
-   * Parses nothing more. Calls `onAnswered` when the pending answer has been sent, or at once if there is none. A pending answer that waits
-   * for a body will never be sent: then at once too, or, where its head has been sent, the connection is cut.
+   * Stops parsing. Calls `onAnswered` once the pending answer has been sent, or at once if there is none. A pending answer that waits for a
+   * body will never be sent: `onAnswered` is called at once too, or the connection is cut if the head of the answer has been sent.
    */
   finish(onAnswered: () => void): void {
     this.#isOver = true;
@@ -117,7 +117,7 @@ export class Pipeline {
     if (this.#watchdog.end('http', startMs)) this.#watchdog.blame(addressOf(this.#socket));
   };
 
-  /** Parses as much of it as may be answered now. */
+  /** Parses as much of the chunk as may be answered now. */
   #parseSome(chunk: Buffer): void {
     this.#isPaused = false;
     let at = 0;
@@ -139,7 +139,7 @@ export class Pipeline {
     this.#rest = null;
   }
 
-  /** Where the next piece ends; 0: at the end of the chunk. */
+  /** The index at which the next piece ends; 0: the end of the chunk. */
   #endOfPiece(chunk: Buffer, at: number): number {
     if (this.#bodyBytes > 0) {
       const end = Math.min(at + this.#bodyBytes, chunk.length);
@@ -147,11 +147,11 @@ export class Pipeline {
       return end;
     }
     const end = blankLineEnd(chunk, at, this.#isBlankSoFar);
-    // In a chunked body. If that ends before this blank line, the line ends the next head: its last byte waits until that is clear.
+    // In a chunked body. If the body ends before this blank line, the line ends the next head: its last byte waits until that is clear.
     return end > 0 && this.#request !== null && end - 1 > at ? end - 1 : end;
   }
 
-  /** False while the body of the request is being read: the answer may wait for it. */
+  /** False while the body of the request is incomplete: its answer may depend on it. */
   get #isPending(): boolean {
     return this.#request?.complete === true || this.#socket.writableNeedDrain;
   }
@@ -173,7 +173,7 @@ export class Pipeline {
     else if (this.#isPaused) this.#resumeSoon();
   };
 
-  /** In the next turn, so that other connections are served between two answers to one. */
+  /** In the next turn, so that other connections are served between two answers to this one. */
   readonly #resumeSoon = (): void => void setImmediate(this.#resume);
 
   readonly #resume = (): void => {
@@ -183,7 +183,7 @@ export class Pipeline {
 
 function drop(): void {}
 
-/** The index behind the LF of the next blank line; 0: there is none. @param isBlank the present line holds only CR so far */
+/** The index after the LF of the next blank line; 0: there is none. @param isBlank whether the present line contains at most CR so far */
 function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {
   let start = at;
   let isFirst = isBlank;
@@ -196,7 +196,7 @@ function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {
   }
 }
 
-/** Whether the last line of the piece holds only CR so far. */
+/** Whether the last line of the piece contains at most CR so far. */
 function endsBlank(piece: Buffer, wasBlank: boolean): boolean {
   const lf = piece.lastIndexOf(LF);
   return (lf >= 0 || wasBlank) && isOnlyCr(piece, lf + 1, piece.length);

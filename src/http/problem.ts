@@ -1,6 +1,6 @@
 /**
- * Refusals as clients get them: problem+json (RFC 9457) that names every bad field (src/http/README.md, "Errors"). Requests that Node's parser
- * cannot read, and ambiguous heads, are refused here too. No answer repeats any part of the request.
+ * Renders refusals as problem+json (RFC 9457) that names every bad field (src/http/README.md, "Errors"). Also refuses requests that Node's parser
+ * cannot parse, and ambiguous heads. No answer repeats any part of the request.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,7 +15,7 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 /** For how long the rest of a request is read and dropped after a refusal on a bare socket. */
 const LINGER_MS = 2000;
 
-/** The body: type, title, status, detail and, where fields are at fault, errors. */
+/** The body: type, title, status, detail and, for bad fields, errors. */
 function problemJson(refusal: Refusal): string {
   const { status, title } = REFUSALS[refusal.kind];
   const problem: Record<string, unknown> = {
@@ -28,14 +28,14 @@ function problemJson(refusal: Refusal): string {
   return JSON.stringify(problem);
 }
 
-/** Turns a thrown value into a refusal. All but refusals are faults of ours: `onError` gets them, and the client gets a plain 500. */
+/** Turns a thrown value into a refusal. All other values are faults of the server: `onError` gets them, and the client gets a plain 500. */
 export function asRefusal(error: unknown, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   onError(error);
   return new Refusal('internal', 'Something went wrong on the server.');
 }
 
-/** fastify's own errors have a status code: the refusal with the same one. */
+/** Turns an error of fastify into the refusal with the same status code. */
 export function fastifyRefusal(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   const status = 'statusCode' in error ? error.statusCode : undefined;
@@ -44,13 +44,13 @@ export function fastifyRefusal(error: FastifyError | Error, onError: (error: unk
   return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
-/** What a refusal is answered with: problem+json, or, where a person opens the address in a browser, a page in words. */
+/** The answer for a refusal: problem+json, or a page in words if a person has opened the address in a browser. */
 export function refusalAnswer(refusal: Refusal, asked: AskedFor): ErrorPage {
   const problem = { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store' };
   return errorPage(refusal, asked) ?? { body: problemJson(refusal), headers: problem };
 }
 
-/** Answers with a refusal. Node leaves the body out for HEAD. @param headers to add (CORS of reads) */
+/** Answers with a refusal. Node omits the body for HEAD. @param headers to add (CORS of reads) */
 export function sendProblem(
   response: ServerResponse,
   refusal: Refusal,
@@ -74,9 +74,9 @@ export function tooManyConnections(): Refusal {
 }
 
 /**
- * Answers on a bare socket, which the HTTP parser has failed on or detached, and closes it. What the client still sends is dropped for a
- * moment: to close with unread bytes would reset the connection, and the answer would be lost.
- * @param asked of the request, where it is known
+ * Answers on a bare socket, after the HTTP parser has failed or was detached, and closes it. Further bytes of the client are dropped for
+ * LINGER_MS: closing with unread bytes would reset the connection, and the answer would be lost.
+ * @param asked headers of the request, if known
  */
 export function endWithProblem(
   socket: Socket,
@@ -99,27 +99,28 @@ export function endWithProblem(
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** The address does not have the role of the path. */
+/** An operator has blocked the client. */
 export function blocked(): Refusal {
   return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
 }
 
+/** The address does not have the role of the path. */
 export function notServed(): Refusal {
   return new Refusal('not-found', 'This address does not serve that.');
 }
 
-/** Node's parser keeps no more: those behind them are lost. Browsers send some twenty. */
+/** Node's parser keeps this many; later ones are lost. Browsers send about twenty. */
 export const MAX_HEADERS = 1000;
 
-/** Errors of Node's parser → detail of the problem. */
+/** Codes of errors of Node's parser → detail of the problem. */
 const BROKEN: Readonly<Record<string, string>> = {
   HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
 };
 
 /**
- * Refuses heads that Node's parser takes and that a proxy may read in another way: no Host or several (RFC 9112, 3.2), of which Node uses the
- * first; a transfer coding other than `chunked` (6.1), for which Node reads no body; more headers than Node keeps, of which the last may be those of a
- * proxy. Null: the head is unambiguous.
+ * Refuses heads that Node's parser accepts but a proxy may interpret in another way: no Host or several (RFC 9112, 3.2), of which Node uses the
+ * first; a transfer coding other than `chunked` (6.1), for which Node reads no body; more headers than Node keeps, of which the last may be a
+ * proxy's. Null: the head is unambiguous.
  */
 export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
   if (rawHeaders.length >= 2 * MAX_HEADERS) {
@@ -147,7 +148,7 @@ export function isChunkedOnly(value: string | undefined): boolean {
   return value?.trim().toLowerCase() === 'chunked';
 }
 
-/** Answers a request that could not be read, if the connection can still be written to. */
+/** Answers a request that could not be parsed, if the connection is still writable. */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, headers: AddressHeaders): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -162,7 +163,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
   endWithProblem(socket, refusal, headers);
 }
 
-/** For a head that cannot be read (net/front/request-head.ts). */
+/** The refusal of a head that cannot be parsed (net/front/request-head.ts). */
 export function headRefusal({ kind, message }: RequestHeadFault): Refusal {
   return new Refusal(kind === 'too-large' ? 'head-too-large' : 'bad-request', `${message}.`);
 }

@@ -1,11 +1,11 @@
 /**
- * Repairs the request line of a push, so that Node's parser takes it: programs that fill in a template send raw blanks, UTF-8 and
- * Windows-1252. Each such byte is percent-encoded, whatever its charset. Request lines of other paths and all that follows the line are
- * passed on unchanged.
+ * Repairs the request line of a push, so that Node's parser accepts it: programs that fill in a template send raw blanks, UTF-8 and
+ * Windows-1252. Each such byte is percent-encoded, whatever its charset. Request lines of other paths, and everything after the line,
+ * are passed on unchanged.
  *
  *   GET /metapush/demo/token?song=Jóga live HTTP/1.1  ─►  GET /metapush/demo/token?song=J%C3%B3ga%20live HTTP/1.1
  *
- * At most some blanks and a protocol are kept between two chunks. Invariant: the output depends on the bytes only, never on where they
+ * Between two chunks it keeps at most some blanks and a protocol. Invariant: the output depends on the bytes only, never on where they
  * were split. Owned by the pipeline of a connection.
  */
 
@@ -17,27 +17,27 @@ const PERCENT = 0x25;
 const HEX = '0123456789ABCDEF';
 const NOTHING = Buffer.alloc(0);
 const STARTS = ['GET /metapush/', 'POST /metapush/'];
-/** The last blank of the line is the one before this, a digit and the line's end. */
+/** The last blank of the line precedes this, a digit and the line's end. */
 const PROTOCOL = 'HTTP/1.';
-/** Blanks in a row that are kept until it is clear whether the protocol follows. */
+/** Maximum number of successive blanks that are kept until it is clear whether the protocol follows. */
 const MAX_BLANKS = 256;
 
-/** At the `start`, in the `target` of a push and what follows it, or `past` the line. The line of another request is past at once. */
+/** At the `start`, in the `target` of a push or after it, or `past` the line. The line of another request is past at once. */
 type LinePart = 'start' | 'target' | 'past';
 
 export class PushLine {
   #part: LinePart = 'start';
   /** The beginning of the line, while it can still be a push. */
   #start = '';
-  /** Kept until it is clear what follows: blanks, and what may be the protocol behind them. */
+  /** Kept until it is clear what follows: blanks, and a possible beginning of the protocol after them. */
   #blanks = 0;
   #protocol = '';
   #isRepaired = false;
-  /** The output for the present chunk, and how many bytes of it are written. */
+  /** The output for the present chunk, and the number of bytes written to it. */
   #out = NOTHING;
   #length = 0;
 
-  /** The line was not valid HTTP: a proxy may have read it in another way. */
+  /** Whether the line was not valid HTTP: a proxy may have interpreted it in another way. */
   get isRepaired(): boolean {
     return this.#isRepaired;
   }
@@ -49,7 +49,7 @@ export class PushLine {
     this.#isRepaired = false;
   }
 
-  /** The bytes for the parser; mostly the chunk itself. */
+  /** The bytes for the parser; usually the chunk itself. */
   repair(chunk: Buffer): Buffer {
     if (this.#part === 'past') return chunk;
     let at = 0;
@@ -66,7 +66,7 @@ export class PushLine {
     return Buffer.concat([chunk.subarray(0, start), line, chunk.subarray(at)]);
   }
 
-  /** A byte of the beginning. Blank lines may come before it, and several slashes in place of one. */
+  /** Takes a byte of the beginning. Blank lines may precede it, and several slashes count as one. */
   #find(byte: number): void {
     if (this.#start === '' && (byte === CR || byte === LF)) return;
     if (byte === SLASH && this.#start.endsWith('/')) return;
@@ -75,13 +75,13 @@ export class PushLine {
     else if (!STARTS.some((start) => start.startsWith(this.#start))) this.#part = 'past';
   }
 
-  /** A byte of the target, or of what follows it. */
+  /** Takes a byte of the target, or after it. */
   #take(byte: number): void {
     if (byte === CR || byte === LF) {
       const isWhole = this.#protocol.length === PROTOCOL.length + 1;
       if (isWhole) this.#isRepaired ||= this.#blanks > 1;
       this.#release(isWhole ? ' ' : '%20'.repeat(this.#blanks));
-      // Without a protocol Node would take it for HTTP/0.9: a blank at the end makes it refuse the line.
+      // Without a protocol Node would assume HTTP/0.9: a blank at the end makes it refuse the line.
       if (!isWhole && this.#isRepaired) this.#put(BLANK);
       this.#put(byte);
       this.#part = 'past';
@@ -109,7 +109,7 @@ export class PushLine {
     }
   }
 
-  /** Writes what was kept. @param blanks in place of its blanks */
+  /** Writes the kept blanks and protocol. @param blanks replaces the blanks */
   #release(blanks: string): void {
     this.#isRepaired ||= blanks.length > 1;
     this.#write(blanks + this.#protocol);

@@ -1,7 +1,7 @@
 /**
- * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): checks the token and the rate, reads the
- * push, and answers (specification, "Push metadata"; src/http/README.md, "Push"). The answer is sent after the commit and after the readers
- * of this node have been written to, unless their titles are delayed.
+ * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): checks the token and the rate, parses the
+ * push, and answers (specification, "Push metadata"; src/http/README.md, "Push"). The answer is sent after the commit, and after the record
+ * was written to the readers of this node, unless their titles are delayed.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -27,15 +27,15 @@ import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
-/** What pushes need from the rest of the server; wired in app/. */
+/** The rest of the server, as pushes use it; wired in app/. */
 export interface PushTarget {
-  /** Whether this token may push to this channel. False for an unknown channel, in the same time. */
+  /** Whether this token may push to this channel. False for an unknown channel, after the same time. */
   authorizes(channel: string, token: string): boolean;
   /** Commits the push and delivers it to the readers. Rejects with a Refusal. @param connection its id, for the log */
   push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush>;
-  /** An accepted push had fields that were ignored. @param names of them (src/metadata/push-input.ts, ReadPush) */
+  /** An accepted push had fields that were ignored. @param names theirs (src/metadata/push-input.ts, ReadPush) */
   onIgnored(channel: string, names: readonly string[]): void;
-  /** An accepted push has been written to the readers of this node. @param tookMs since its request began */
+  /** An accepted push was written to the readers of this node. @param tookMs since its request began */
   onPublished(tookMs: number): void;
   /** Called for every push, accepted or refused. */
   onAnswered(answer: PushAnswered): void;
@@ -43,22 +43,22 @@ export interface PushTarget {
 
 export interface PushAnswered {
   readonly status: number;
-  /** From the path; any text where `isAuthorized` is false. */
+  /** From the path; any text if `isAuthorized` is false. */
   readonly channel: string;
   /** Whether the token was right. */
   readonly isAuthorized: boolean;
-  /** The client's. */
+  /** IP address of the client. */
   readonly address: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
-  /** The reason of a refused secret, else the title of the status. */
+  /** Why the secret was refused, otherwise the title of the status. */
   readonly why: string;
 }
 
 export interface PushRates extends Judges {
-  /** Of accepted pushes, by channel. */
+  /** Rate of accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Of pushes with a fault of the sender's, by channel: a separate bucket, so that they do not use up the one of accepted pushes. */
+  /** Rate of pushes refused with a 4xx, by channel: a separate bucket, so that they do not use up that of accepted pushes. */
   readonly refusedPushes: Rate;
   readonly proxies: Proxies;
 }
@@ -80,14 +80,14 @@ const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** With or without a charset: JSON is always UTF-8. */
 export const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
-/** Parsed here. */
+/** Content types that `readPush` parses. */
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
 const CURLY = 0x7b;
-/** Names in the header Airsplice-Ignored. */
+/** Maximum number of names in the header Airsplice-Ignored. */
 const MAX_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
-/** @param limits of the fields: another object after they have changed; and of a POST's body in bytes, which does not change after the start */
+/** @param limits those of the fields, another object after a change; and that of a POST's body in bytes, fixed at the start */
 export function registerPush(
   app: FastifyInstance,
   target: PushTarget,
@@ -100,7 +100,7 @@ export function registerPush(
     config: ROLE,
     bodyLimit: limits().pushBodyBytes,
     exposeHeadRoute: false,
-    // Before the body is read, so that without a token there is no other answer.
+    // Before the body is read, so that a client without a token gets no other answer.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
       const compare = () => target.authorizes(channel, token ?? bearerToken(request));
@@ -114,7 +114,7 @@ export function registerPush(
     },
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       const { channel } = request.params as PushParams;
-      // Undefined where the address does not serve pushes: the router's hook has refused it before.
+      // Undefined if the address does not serve pushes: the router's hook has refused it before.
       const client = clients.get(request);
       const verdict = client?.verdict;
       const address = client?.address ?? rates.proxies.ofRequest(request.raw);
@@ -131,7 +131,7 @@ export function registerPush(
     let accepted: AcceptedPush;
     let ignored: readonly string[];
     try {
-      // After the rate was checked: parsing is what a refused push costs.
+      // After the rate was checked, since parsing is the cost of a refused push.
       const read = readPush(request, limits());
       ignored = read.ignored;
       accepted = await target.push(channel, read.input, connectionId(request.raw.socket));
@@ -169,7 +169,7 @@ function bearerToken(request: FastifyRequest): string {
   return given === null ? '' : Buffer.from(given.input.slice(given[0].length), 'latin1').toString('utf8');
 }
 
-/** The same answer for an unknown channel and a wrong token; null: the token is right. */
+/** Null: the token is right. An unknown channel and a wrong token get the same answer. */
 function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
   if (verdict === 'right') return null;
   if (verdict === 'too-many') return tooManyGuesses('Too many wrong tokens from this address.', retrySeconds);
@@ -177,7 +177,7 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }
 
-/** Null: a GET, a body of a known type, or no body and fields in the address. */
+/** 415 for a body of another type. Null: a GET, a body of a known type, or fields in the address and no body. */
 function refusalOfType({ method, headers, url }: FastifyRequest): Refusal | null {
   const type = headers['content-type'] ?? '';
   if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
@@ -196,7 +196,7 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
 export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
   const query = queryOf(request.url);
   const type = request.headers['content-type'] ?? '';
-  // Undefined where the request has no body.
+  // Undefined if the request has no body.
   const body = request.body as Buffer | undefined;
   if (request.method === 'GET' || (query !== '' && (body?.length ?? 0) === 0)) {
     return parsePushQuery(query, limits);
@@ -210,7 +210,7 @@ export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush 
   return { input, ignored: [...urlFields(query, limits.parameters).keys()].map(printableName).concat(ignored) };
 }
 
-/** Names as the value of a header. */
+/** The value of the header Airsplice-Ignored. */
 function listOf(names: readonly string[]): string {
   return names.slice(0, MAX_NAMES).map(encodeURIComponent).join(', ');
 }

@@ -15,7 +15,7 @@ import type { ServedChannel } from '../channel/served.js';
 /** A channel with its station and the kinds of its sources. */
 export interface ReadinessChannel {
   readonly station: string;
-  /** Of its sources, in their order. */
+  /** The kinds of its sources, in their order. */
   readonly kinds: readonly string[];
   readonly channel: Pick<ServedChannel, 'key' | 'live'>;
 }
@@ -46,7 +46,7 @@ export class Readiness {
   }
 
   /**
-   * @param target path and query as requested @param isServing what `/readyz` alone says
+   * @param target path and query as requested @param isServing the result of `/readyz` without a query
    * @returns null: the target does not ask for channels @throws Refusal not-found, invalid
    */
   of(target: string, isServing: boolean): ReadinessAnswer | null {

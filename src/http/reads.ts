@@ -1,5 +1,5 @@
 /**
- * Common to all reads: the paths of the three scopes, CORS, cache headers, ETags, what a header prefers. A path is parsed once, here, into a typed
+ * Common to all reads: the paths of the three scopes, CORS, cache headers, ETags, preferences in headers. A path is parsed once, here, into a typed
  * target (src/http/README.md, "Reading").
  */
 
@@ -40,7 +40,7 @@ export const READ_PREFLIGHT: Readonly<Record<string, string>> = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** The answer to every other method. */
+/** 405 for every method but READ_METHODS. */
 export function readOnly(): Refusal {
   return new Refusal('method-not-allowed', READ_ONLY, { headers: { Allow: READ_METHODS } });
 }
@@ -86,7 +86,7 @@ export function notFound(detail = 'There is nothing at this address.'): Refusal 
   return new Refusal('not-found', detail);
 }
 
-/** `?type=`: which records. @throws Refusal invalid, naming the field */
+/** `?type=`: the requested records. @throws Refusal invalid, naming the field */
 export function readTypes(query: URLSearchParams, all: boolean): readonly TrackType[] {
   const type = query.get('type') ?? 'now';
   if (type === 'now' || type === 'next') return [type];
@@ -111,18 +111,18 @@ export function matchesTag(ifNoneMatch: string | undefined, etag: string): boole
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** Of a header such as Accept: a head may hold thousands of them. Browsers send fewer than ten. */
+/** Items of a header such as Accept that are read: a head may hold thousands of them. Browsers send fewer than ten. */
 const MAX_ITEMS = 32;
 const MAX_PARAMETERS = 8;
 
 export interface Weighted {
   /** In lower case. */
   readonly name: string;
-  /** 0: it is not wanted. */
+  /** 0: not acceptable. */
   readonly q: number;
 }
 
-/** What a header such as Accept prefers (RFC 9110, 12.4.2): its first items, in their order. A weight that cannot be read is 0. */
+/** The first items of a header such as Accept, in their order, with their weights (RFC 9110, 12.4.2). A weight that cannot be parsed is 0. */
 export function weighted(header: string): Weighted[] {
   return header
     .split(',', MAX_ITEMS)

@@ -1,8 +1,8 @@
 /**
  * The roles that an address serves, and to whom. An address without a list of roles serves all but `legacy`, and `ops` and `admin` only to this
- * machine: to loopback peers that ask for a loopback name and whose request has no header of a proxy (src/http/README.md, "Addresses and roles"). A
- * local proxy that adds no header looks like such a peer: behind one, an address has to name its roles. `legacy` serves what the old host served, and
- * its old WebSocket; not encoders, ops or admin, unless they are named too. The page, the documents, /healthz and /readyz have no role: all
+ * machine: to loopback peers with a loopback Host and without any header of a proxy (src/http/README.md, "Addresses and roles"). A local proxy that
+ * adds no header looks like such a peer: behind one, an address must name its roles. `legacy` serves what the old host served, and its old
+ * WebSocket, but neither encoders nor ops nor admin unless the list names them. The pages, the documents, /healthz and /readyz have no role: all
  * addresses serve them.
  */
 
@@ -17,7 +17,7 @@ const OLD_HOST: readonly Role[] = ['push', 'poll', 'watch', 'stream'];
 
 export class Roles {
   readonly #named: ReadonlySet<Role> | null;
-  /** Headers that every answer of the address has; not empty where it is deprecated. */
+  /** Headers in every answer of the address; not empty if it is deprecated. */
   readonly headers: AddressHeaders;
   readonly #isProxied: boolean;
 

@@ -51,27 +51,27 @@ export interface RouterParts {
   /** Whether an operator has blocked the client of this request, behind trusted proxies too. */
   isBlocked?(request: http.IncomingMessage): boolean;
   readonly headBytes: number;
-  /** As they are now. */
+  /** The limits in force. */
   readonly limits: Pick<LoadedConfig['limits'], 'headSeconds' | 'requestSeconds' | 'answerSeconds'>;
-  /** Nothing is served at this path, or not at this address. */
+  /** Called if nothing is served at this path, or not at this address. */
   onNotFound?(request: http.IncomingMessage, reason: string): void;
   onError(error: unknown): void;
 }
 
-/** Which a person opens. */
+/** The paths of the operator page that a person opens. */
 const OPERATOR_PAGE = new Set(['/admin', '/admin/']);
 const NOTHING = 'There is nothing at this address.';
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
-  /** Where routes are registered; made ready by `ready()`. */
+  /** Routes are registered here; `ready()` makes it ready. */
   readonly app: FastifyInstance;
   readonly #parts: RouterParts;
   readonly #servers = new Map<http.Server, { connections: number; isRetired: boolean }>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
-  /** Those of connections that are open. */
+  /** The pipelines of open connections. */
   readonly #open = new Set<Pipeline>();
-  /** The roles of the address at which a request came in, for requests that fastify answers. */
+  /** The roles of the address at which a request arrived, for requests that fastify answers. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
   #isLeaving = false;
 
@@ -79,7 +79,7 @@ export class Router {
     this.#parts = parts;
     this.app = fastify({
       ...APP_OPTIONS,
-      // An overlong key or token is a wrong one (fastify would answer 414). Queries are parsed where they are needed (base/request-target.ts).
+      // An overlong key or token is a wrong one (fastify would answer 414). Queries are parsed when they are needed (base/request-target.ts).
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       frameworkErrors: (error, _request, reply) => {
         // Before routing: a path that cannot be decoded. fastify's text repeats the path, and a path may hold a token.
@@ -88,7 +88,7 @@ export class Router {
         sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
     });
-    // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too. A callback: a promise would cost a tenth of a push.
+    // Checks the route, not the path: `/%6detrics` and `/metrics#` lead to /metrics too. A callback: a promise would cost a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const { role } = routeOptions.config;
       const roles = this.#roles.get(raw);
@@ -109,12 +109,12 @@ export class Router {
     });
   }
 
-  /** Ends each connection with its next answer, so that clients connect again, to another process. */
+  /** Closes each connection after its next answer, so that clients reconnect to another process. */
   leave(): void {
     this.#isLeaving = true;
   }
 
-  /** An HTTP server for one address; it never listens, the front hands it connections. */
+  /** An HTTP server for one address. It never listens: the front passes connections to it. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
       ServerResponse: responseWith(roles.headers),
@@ -122,18 +122,18 @@ export class Router {
       ...this.#timeouts,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
-      // Otherwise Node itself answers, past the pipeline.
+      // Otherwise Node itself answers, bypassing the pipeline.
       requireHostHeader: false,
-      // Node 24 and later call this, and ignore other offers by themselves; older ones: continueWithout.
+      // Node 24 and later call this, and ignore other offers themselves; for older versions continueWithout does.
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
-    // Node leaves out what is more.
+    // Node drops further headers.
     server.maxHeadersCount = MAX_HEADERS;
-    // Closes connections whose answer is not read; streams and WebSockets have cleared it on theirs.
+    // Closes connections whose answer is not read; streams and WebSockets clear it on theirs.
     server.timeout = IDLE_MS;
     const use = { connections: 0, isRetired: false };
     server.on('connection', (socket: Socket) => {
-      // The event comes again after each ignored upgrade offer (continueWithout).
+      // The event is emitted again after each ignored upgrade offer (continueWithout).
       const before = this.#pipelines.get(socket);
       const pipeline = new Pipeline(socket, this.#parts.watchdog);
       this.#pipelines.set(socket, pipeline);
@@ -161,7 +161,7 @@ export class Router {
     });
     server.on('checkContinue', (request, response) => {
       if (!this.#begins(request, response)) return;
-      // Only POST has a body that is read; an encoder at the wrong address must not get a 100.
+      // Only the body of a POST is read; an encoder at the wrong address must not get a 100.
       if (request.method === 'POST') response.writeContinue();
       this.#request(request, response, roles);
     });
@@ -173,7 +173,7 @@ export class Router {
     return server;
   }
 
-  /** Its address was removed, or has a new server: it is closed at a later reload, once it has no connections. */
+  /** The server's address was removed, or has a new server: a later reload closes it, once it has no connections. */
   retire(server: http.Server): void {
     this.#servers.get(server)!.isRetired = true;
   }
@@ -190,13 +190,13 @@ export class Router {
     }
   }
 
-  /** Once a second: connections whose answers are not read in time are closed. */
+  /** Called once a second: closes connections whose answers are not read in time. */
   tidy(nowMs: number): void {
     const answerMs = this.#parts.limits.answerSeconds * 1000;
     for (const pipeline of this.#open) pipeline.tidy(nowMs, answerMs);
   }
 
-  /** Of requests. Node requires that the one is not less than the other. */
+  /** Time limits of requests. Node requires that requestTimeout is not less than headersTimeout. */
   get #timeouts() {
     const { headSeconds, requestSeconds } = this.#parts.limits;
     return { headersTimeout: headSeconds * 1000, requestTimeout: Math.max(requestSeconds, headSeconds) * 1000 };
@@ -223,7 +223,7 @@ export class Router {
     }
   }
 
-  /** Whether the request is to be answered: no answer is pending on its connection, its head is unambiguous, and it is not blocked. */
+  /** Whether the request may be answered: no answer is pending on its connection, its head is unambiguous, and its client is not blocked. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
     const refusal = brokenHead(request) ?? (this.#parts.isBlocked?.(request) === true ? blocked() : null);
@@ -231,7 +231,7 @@ export class Router {
     return refusal === null;
   }
 
-  /** Answers after the pending answer. A connection that was detached is destroyed without one. */
+  /** Refuses a request that could not be parsed, after the pending answer. A detached connection is destroyed without one. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.headers);
@@ -243,7 +243,7 @@ export class Router {
   #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
     const url = originForm(request);
     if (url === '*' && request.method === 'OPTIONS') {
-      // libshout starts with this, and would send its PUT on the same connection, where encoders are not served: it has to connect again.
+      // libshout starts with this, and would send its PUT on the same connection, where encoders are not served: it must reconnect.
       response.writeHead(204, { Allow: ALL_METHODS, Connection: 'close' }).end();
       return;
     }
@@ -281,14 +281,14 @@ export class Router {
     return this.notFound(request, notServed());
   }
 
-  /** Reports it, and returns the answer. */
+  /** Reports the request to onNotFound, and returns the refusal. */
   notFound(request: http.IncomingMessage, refusal = new Refusal('not-found', NOTHING)): Refusal {
     this.#parts.onNotFound?.(request, refusal.message);
     return refusal;
   }
 }
 
-/** Whether the request may use the reserve of connections: playout systems, encoders' titles, operators. */
+/** Whether the request may use the reserve of connections: it comes from a playout system, an encoder (titles) or an operator. */
 function isReserved(path: string, services: readonly HttpService[]): boolean {
   return (
     path.startsWith('/metapush/') ||

@@ -1,9 +1,9 @@
-/** Offers to upgrade a connection: recognises a WebSocket's handshake, and lets Node answer a request without its offer. */
+/** Offers to upgrade a connection: recognises a WebSocket's handshake, and makes Node ignore other offers. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A handshake has no body (RFC 6455, 4.1). */
+/** Whether the request is a WebSocket's handshake, which has no body (RFC 6455, 4.1). */
 export function wantsWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
 }
@@ -13,7 +13,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Ignores an offer of another protocol than WebSocket (RFC 9110, 7.8): the request is parsed again without it. Java's HTTP client offers
+ * Ignores an offer of a protocol other than WebSocket (RFC 9110, 7.8): the request is parsed again without it. Java's HTTP client offers
  * h2c with its first request, and Node emits 'upgrade' for every offer.
  */
 export function continueWithout(server: Server, request: IncomingMessage, socket: Socket, rest: Buffer): void {

@@ -1,13 +1,13 @@
 /**
- * Requests that wait for what may come: a first segment, a file that is cut in another process, a listener that was admitted in one. Their number is
- * limited, in all and from one address, and each ends.
+ * Requests that wait for an event: a first segment, a file that is cut in another process, a listener admitted there. Their number is limited, in
+ * total and from one address, and so is the time that each waits.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { originOf } from '../base/ip.js';
 
-/** Of those that wait at a time. */
+/** Limits of simultaneously waiting requests. */
 export interface WaitingLimits {
   most(): number;
   /** From one address (IPv6: one /64 network). */
@@ -19,7 +19,7 @@ export class WaitingRequests {
   readonly #clock: Clock;
   readonly #limits: WaitingLimits;
   readonly #waiting = new Set<WaitingRequest>();
-  /** By origin; those of which some wait. */
+  /** The number of waiting requests of each origin that has any. */
   readonly #byOrigin = new Map<string, number>();
   #isClosed = false;
 
@@ -37,7 +37,7 @@ export class WaitingRequests {
     return this.#isClosed;
   }
 
-  /** Null: too many wait. @param onEnd called once: when it is ended, its time is over, its client has gone, or the server stops */
+  /** Null: too many wait. @param onEnd called once, when it is ended, its time is over, its client has gone, or the server stops */
   hold(response: ServerResponse, waitMs: number, onEnd: () => void): WaitingRequest | null {
     if (this.#isClosed || this.#waiting.size >= this.#limits.most()) return null;
     const address = this.#limits.addressOf(response.req);
@@ -54,7 +54,7 @@ export class WaitingRequests {
     return waiting;
   }
 
-  /** All are sent away, and no more of them wait. */
+  /** Ends all, and accepts no more. */
   close(): void {
     this.#isClosed = true;
     for (const waiting of [...this.#waiting]) waiting.end();

@@ -1,6 +1,6 @@
 /**
- * The responses of all connections (router.ts). TLS encrypts at once all that it is given, and keeps it for each client that does not read; in the
- * clear all of them share one body. So what is given whole goes out in pieces over TLS: the next one when the one before has been taken.
+ * The responses of all connections (router.ts). TLS encrypts all bytes at once, and keeps a copy for each client that does not read, while in the
+ * clear all clients share one body. So over TLS a long body goes out in pieces, each after the previous one has been taken.
  */
 
 import { type IncomingMessage, ServerResponse } from 'node:http';
@@ -10,13 +10,13 @@ const PIECE_BYTES = 64 * 1024;
 export class WholeResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   #isWhole = false;
 
-  /** Whether all of it was given, though some may not have been sent. */
+  /** Whether the whole answer was written, though some of it may not have been sent. */
   get isWhole(): boolean {
     return this.#isWhole || this.writableEnded;
   }
 
   override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
-    // Nothing gets in between its pieces.
+    // Nothing may be written between its pieces.
     if (this.#isWhole) return this;
     const body = this.#longBody(chunk, encoding);
     if (body === null) return super.end(chunk, encoding as BufferEncoding, done as () => void);
@@ -27,7 +27,7 @@ export class WholeResponse<Request extends IncomingMessage = IncomingMessage> ex
     return this;
   }
 
-  /** Null: it is sent at once. */
+  /** The body if it goes out in pieces; null: it is sent at once. */
   #longBody(chunk: unknown, encoding: unknown): Buffer | null {
     if (this.socket === null || !('encrypted' in this.socket)) return null;
     if (typeof chunk === 'string' && chunk.length > PIECE_BYTES) {
