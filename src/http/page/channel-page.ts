@@ -1,4 +1,4 @@
-/** `/listen/{channelkey}`: a channel's player, what was played before, and the links to take along. `/embed/{channelkey}`: its player alone. */
+/** `/listen/{channelkey}`: a channel's player, its history, and links for other players and sites. `/embed/{channelkey}`: its player alone. */
 
 import { html, type Markup } from './markup-template.js';
 import { type PageRequest, pageDocument, pageFoot, pageHead, playerElement } from './page-document.js';
@@ -6,7 +6,7 @@ import { logoOf, logoPath, type PageChannel, siteName, titleOf } from './page-si
 
 const SLIM = 88;
 const TALL = 360;
-/** Of one scheme with what is in it: browsers put an opaque ground, as of a page, under a frame of another scheme. */
+/** The same colour scheme as the player in it: browsers put an opaque background behind a frame of another scheme. */
 const FRAME_STYLE = 'border:0;color-scheme:light dark';
 
 export function channelPage(request: PageRequest, channel: PageChannel): Markup {
@@ -44,7 +44,7 @@ export function embedPage(request: PageRequest, channel: PageChannel): Markup {
   });
 }
 
-/** For previews of links: the cover of now, else the logo, else what is drawn. */
+/** The picture for link previews: the present cover, else the logo, else the drawn picture. */
 export function pictureOf({ site, base, coverOrigins }: PageRequest, channel: PageChannel): string {
   const cover = titleOf(channel.now)?.cover ?? '';
   if (URL.canParse(cover) && coverOrigins.includes(new URL(cover).origin)) return cover;
@@ -52,7 +52,7 @@ export function pictureOf({ site, base, coverOrigins }: PageRequest, channel: Pa
   return `${base}/${path}`;
 }
 
-/** @param heading the level of the channel's name; null: it is the name of the page */
+/** @param heading the level of the channel's name; null: none, since it is the name of the page */
 export function channelMain(request: PageRequest, channel: PageChannel, heading: 'h1' | 'h2' | null): Markup {
   const { texts } = request;
   const { key, name, description } = channel;
@@ -78,7 +78,7 @@ ${site.frameAncestors.length > 0 && snippets(request, channel)}
 </section>`;
 }
 
-/** What a site of the station puts into its own pages. */
+/** The HTML that other sites copy into their pages. */
 function snippets({ texts, base }: PageRequest, { key, name }: PageChannel): Markup {
   const frame = (height: number) =>
     html`<iframe src="${base}/embed/${key}" title="${name}" width="100%" height="${height}" style="${FRAME_STYLE}" allow="autoplay"></iframe>`.toString();

@@ -1,6 +1,6 @@
 /**
- * `/client.js`, the module for pages of any origin (src/client/README.md): the client's modules below `/web/client/`, which it loads in parallel,
- * and of which it exports what client/client.ts does. And `/player.js`, the player as an element, in one script.
+ * `/client.js`, the module for pages of any origin (src/client/README.md): it loads the client's modules below `/web/client/` in parallel, and
+ * exports what client/client.ts exports. And `/player.js`, the player as an element, in one script.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ export function registerClient(app: FastifyInstance): void {
     return textOf(SCRIPT_TYPE, isBuilt ? source : compiled(source));
   };
   const files = new Map<string, ServedText | null>(modules.map((name) => [`${name}.js`, null]));
-  // One route for all: each costs a part of a start.
+  // One route for all, since each route makes the start longer.
   readRoute(app, '/web/client/:file', async (request, reply) => {
     const { file } = request.params as { readonly file: string };
     const known = files.get(file);
@@ -47,7 +47,7 @@ export function registerClient(app: FastifyInstance): void {
   serveText(app, '/web/hls.js', hlsScript, FOR_ALL);
 }
 
-/** Only in a development installation, where the server runs from its sources. Called on the first request, since it takes a while. */
+/** Only when the server runs from its sources, as in development. Called on the first request, since it is slow. */
 function compiled(source: Buffer): string {
   const { transformSync } = createRequire(import.meta.url)('esbuild');
   return transformSync(source, { loader: 'ts', format: 'esm', target: 'es2022' }).code;

@@ -1,7 +1,7 @@
 /**
- * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page-routes.ts). Anybody with a push token can set the URL,
- * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server logos and the
- * pictures of a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame
+ * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page-routes.ts). Anybody with a push token can set the URL, so the
+ * frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too). From this server it may load only logos
+ * and covers of a channel's folder (../poll/cover-files.ts): any other URL could be a request that acts here with an operator's password. The frame
  * is sandboxed: its origin is opaque, and it runs no scripts.
  */
 
@@ -13,25 +13,25 @@ import { isImageUrl } from '../../metadata/image-url.js';
 import { readRoute } from '../methods.js';
 import { frameAncestors } from './page-policy.js';
 
-/** Configured names and ports of this server; the Host of each request counts besides. */
+/** Configured names and ports of this server; the Host of each request counts too. */
 export interface OwnAddresses {
   readonly names: readonly string[];
   readonly ports: readonly number[];
 }
 
 const PATH = '/web/cover';
-/** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, nothing that ends a directive. */
+/** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, no character that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
-/** With nothing that ends a directive; behind the path of a proxy too. */
+/** Paths of logos and covers, also below a proxy's path. No character of them ends a directive. */
 const OWN_PICTURE = /^[\w.~/-]*\/(?:metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+|web\/logo(?:\/[\w.~-]+)?)$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
-/** A server may listen on both: they count as one port. */
+/** They count as one port, since a server may listen on both. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];
-/** Transparent on a dark page, too. */
+/** With both colour schemes, so that the frame is transparent on a dark page too. */
 const HEAD =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cover</title>';
 
-/** For GET and HEAD. @param ancestors who may frame a player, which frames the cover */
+/** @param ancestors origins that may frame a player, which frames the cover */
 export function registerCover(app: FastifyInstance, own: () => OwnAddresses, ancestors: () => readonly string[]): void {
   readRoute(app, PATH, (request, reply) => {
     const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
@@ -48,7 +48,7 @@ export function registerCover(app: FastifyInstance, own: () => OwnAddresses, anc
   });
 }
 
-/** A background image, so that a broken one shows nothing. A serialized URL has no quotes, but may have a backslash. */
+/** A background image, so that a broken one is invisible. A serialized URL has no quotes, but may have a backslash. */
 function styleOf(url: string): string {
   return `html{height:100%;background:url("${new URL(url).href.replaceAll('\\', '%5C')}") center/cover}`;
 }
@@ -65,14 +65,14 @@ function policy(images: string, style: string, ancestors: readonly string[]): st
   ].join('; ');
 }
 
-/** A picture by its whole path, as a policy takes it: what is served there leads nowhere else. Null: it is none. */
+/** The whole URL of a logo or of a channel's cover, as a source for the policy: on this server it never redirects. Null: another URL. */
 function ownPicture(url: string): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, pathname, href } = new URL(url);
   return HOST.test(hostname) && href === origin + pathname && OWN_PICTURE.test(pathname) ? href : null;
 }
 
-/** The origin of an image that may be shown; null: it may not. */
+/** The origin of an image that may be displayed; null: it may not, such as one on this server. */
 export function coverOrigin(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, host } = new URL(url);
@@ -86,7 +86,7 @@ function hasName(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest
   return [asked, ...own.names].some((each) => plainName(each) === name);
 }
 
-/** For http and https alike: a policy that allows http allows https too. */
+/** Whether this server has the port, over http or https: a policy that allows http allows https too. */
 function hasPort(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, port: number): boolean {
   const ports = [portOf(headers.host ?? ''), socket.localPort, ...own.ports];
   return ports.includes(port) || (DEFAULT_PORTS.includes(port) && DEFAULT_PORTS.some((each) => ports.includes(each)));

@@ -1,6 +1,6 @@
 /**
- * `/docs`: Swagger UI, in an application of its own that is made when someone first asks for it. To load the package and to register its files takes
- * a tenth of a start; it holds the event loop twice for some 50 ms, once in the life of a process.
+ * `/docs`: Swagger UI, in an application of its own that is made on the first request. Loading the package and registering its files takes a tenth
+ * of a start, and blocks the event loop twice for about 50 ms, once in the life of a process.
  */
 
 import type http from 'node:http';
@@ -12,16 +12,16 @@ import { APP_OPTIONS } from '../methods.js';
 import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
 import { DOCS_POLICY } from './page-policy.js';
 
-/** Paths at which the package serves copies of the document, with their types. */
+/** Paths at which the package serves copies of the document, with their content types. */
 const COPIES: Readonly<Record<string, string>> = {
   '/docs/json': 'application/json; charset=utf-8',
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
 /**
- * @param main where errors are answered
- * @param openApi the document as it is now
- * @param notFound the answer to a request for which there is nothing
+ * @param main its error handler answers errors
+ * @param openApi resolves with the current document
+ * @param notFound the refusal of paths that do not exist
  * @returns an application that is ready; `routing` answers GET and HEAD of paths below `/docs`
  */
 export async function docsPage(
@@ -37,11 +37,11 @@ export async function docsPage(
   app.addHook('onRoute', (route) => {
     // The package registers no HEAD.
     if (route.method === 'GET') route.method = ['GET', 'HEAD'];
-    // The package would render these for each request, YAML in 300 ms. JSON is valid YAML 1.2.
+    // The package would render these for each request (YAML: 300 ms). JSON is valid YAML 1.2.
     const type = COPIES[route.url];
     if (type !== undefined) route.handler = async (_, reply) => reply.type(type).send((await openApi()).body);
   });
-  // The page needs the package; its documents are replaced above.
+  // The page needs this package; the hook above replaces its documents.
   await app.register(swagger, { mode: 'static', specification: { document: {} as never } });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -64,8 +64,8 @@ export async function docsPage(
 }
 
 /**
- * A plugin that runs in the page: only its source text is used. Allows to try out reads that end; not pushes and acts of Icecast, which may be GET
- * too, nor streams and events.
+ * A plugin that runs in the page: only its source text is used. Readers can try out reads that end, but neither pushes nor Icecast's acts, which may
+ * be GET too, nor streams and events.
  */
 function onlyReads() {
   return {

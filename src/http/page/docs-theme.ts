@@ -1,8 +1,8 @@
 /**
- * How `/docs` looks: Swagger UI, dark where its reader's system is, within the width of a phone, and with the names and contrast that axe asks for.
+ * The look of `/docs`: Swagger UI, dark if the reader's system is, within the width of a phone, and with the names and contrast that axe requires.
  */
 
-/** Swagger UI has a dark mode, whose switch is in a bar that this page lacks. */
+/** Follows the system's dark mode: Swagger UI's own switch is in a bar that this page lacks. */
 export const THEME_SCRIPT = `
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);

@@ -1,5 +1,6 @@
 /**
- * A channel's drawn picture (page-drawing.ts) as a PNG, for previews of links, which take no SVG: three colours, one byte a pixel (PNG 3, 11.2.2).
+ * A channel's drawn picture (page-drawing.ts) as a PNG, for link previews, which do not support SVG: three colours, one byte a pixel (PNG 3,
+ * 11.2.2).
  */
 
 import { crc32, deflateSync } from 'node:zlib';
@@ -8,12 +9,12 @@ import { hslToRgb } from './page-theme.js';
 
 const SIDE = 400;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Of the drawing's 120. */
+/** Pixels per unit of the drawing, whose side is 120 units. */
 const SCALE = SIDE / 120;
 const INDEXED = 3;
 const [GROUND, DISC, BAR] = [0, 1, 2];
 
-/** 3 ms. */
+/** Takes 3 ms. */
 export function drawnPng(key: string): Buffer {
   const hue = hueOf(key);
   const palette = [hslToRgb(hue, 0.42, 0.34), hslToRgb((hue + 28) % 360, 0.48, 0.44), hslToRgb(hue, 0.6, 0.92)];
@@ -30,7 +31,7 @@ export function drawnPng(key: string): Buffer {
   ]);
 }
 
-/** Lines, each behind a byte that says that it is not filtered. The same for all channels, but for the colours. */
+/** Rows of palette indices, each after a byte for "not filtered". The same for all channels: only their palettes differ. */
 function pixels(): Buffer {
   const bytes = Buffer.alloc(SIDE * (SIDE + 1), GROUND);
   const fill = (x: number, y: number, colour: number) => {

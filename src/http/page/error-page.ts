@@ -1,6 +1,6 @@
 /**
- * Refusals in words: what a person gets who opens an address that is not there, or may not be opened now (src/http/README.md, "Errors"). Programs
- * get problem+json, as do all that do not ask for HTML by name. No page repeats any part of the request.
+ * Refusals as pages, for people who open an address that does not exist, or that is not available to them (src/http/README.md, "Errors"). Clients
+ * whose Accept does not name HTML get problem+json. No page repeats any part of the request.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,7 +9,7 @@ import { weighted } from '../reads.js';
 import { html, type Markup } from './markup-template.js';
 import { Languages } from './page-texts.js';
 
-/** What the choice depends on: of a request. */
+/** The headers of a request that decide which answer it gets. */
 export interface AskedFor {
   readonly accept?: string | undefined;
   readonly 'accept-language'?: string | undefined;
@@ -21,7 +21,7 @@ export interface ErrorPage {
 }
 
 const STATUSES: readonly number[] = [401, 403, 404, 503];
-/** Of which the languages have texts; of the others the English of the refusal is there. */
+/** Refusals that have translated texts; the others are shown in English. */
 const TEXTS: Partial<Record<RefusalKind, string>> = {
   unauthorized: 'error401',
   'not-admitted': 'error403',
@@ -41,17 +41,17 @@ const HEADERS = {
   Vary: 'Accept, Accept-Language',
 };
 
-/** What the configuration says of these pages. */
+/** Configuration of these pages. */
 export interface ErrorPageFacts {
   readonly languages: Languages;
-  /** Where the stations' page is, as browsers reach it: `/`, or below a proxy's path. */
+  /** The path of the stations' page in browsers: `/`, or below a proxy's path. */
   readonly startPath: string;
 }
 
-/** Null: as of a server without a configuration. */
+/** Null: the defaults of a server without a configuration. */
 let facts: ErrorPageFacts | null = null;
 
-/** Of this process, which has one configuration: refusals come from places that know none. */
+/** Configures the pages of the whole process, since the code that renders refusals has no configuration. */
 export function setErrorPages(own: ErrorPageFacts): void {
   facts = own;
 }
@@ -61,7 +61,7 @@ export function errorPage({ kind, status, message, errors, help }: Refusal, aske
   if (!STATUSES.includes(status) || errors.length > 0 || !prefersHtml(asked.accept ?? '')) return null;
   facts ??= { languages: new Languages({}), startPath: '/' };
   const { languages, startPath } = facts;
-  // For operators it is in English.
+  // Help is for operators, and in English.
   const text = help.length > 0 ? undefined : TEXTS[kind];
   const language = text === undefined ? 'en' : languages.languageOf('', asked['accept-language']);
   const texts = languages.texts(language)!;
@@ -89,7 +89,7 @@ interface ErrorWords {
   readonly help: readonly RefusalHelp[];
 }
 
-/** The style is a constant: its hash is in the policy. */
+/** The style is a constant, since its hash is in the policy. */
 function pageOf({ language, dir, title, words, start, startPath, help }: ErrorWords): Markup {
   return html`<!doctype html>
 <html lang="${language}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
@@ -97,7 +97,7 @@ function pageOf({ language, dir, title, words, start, startPath, help }: ErrorWo
 `;
 }
 
-/** Whether it names HTML, and likes it no less than JSON: browsers do where a person opens an address, players and scripts do not. */
+/** Whether Accept names HTML with a weight no lower than JSON's: browsers do when a person opens an address; players and scripts do not. */
 export function prefersHtml(accept: string): boolean {
   if (!/text\/html/i.test(accept)) return false;
   let [ofHtml, ofJson] = [0, 0];

@@ -1,6 +1,6 @@
 /**
- * What is made of what changes: at most once a second for all who ask, and anew where the site is another object. Of those asked for least recently
- * the first go.
+ * Values derived from changing data: each is made at most once a second, whatever the number of requests, and anew when the site is another object.
+ * The least recently used ones are dropped.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -9,7 +9,7 @@ import type { PageSite } from './page-site.js';
 
 const FRESH_MS = 1000;
 const MAX_KEPT = 64;
-/** New texts in a second. */
+/** Maximum number of new texts kept per second. */
 const MAX_NEW = 16;
 
 interface FreshValue<T> {
@@ -30,7 +30,7 @@ export class FreshValues<T> {
     return this.#kept.has(name);
   }
 
-  /** @param make gets what there was before */
+  /** @param make gets the previous value */
   get(name: string, of: PageSite, make: (before: T | undefined) => T): T {
     const nowMs = this.#clock.now();
     const before = this.#kept.get(name);
@@ -44,7 +44,7 @@ export class FreshValues<T> {
   }
 }
 
-/** Invariant: requests for ever new ones (by Host) cost no compression, and push none out. */
+/** Invariant: a flood of requests for new texts (each with another Host) causes no compression, and evicts no others. */
 export class FreshTexts {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #texts: FreshValues<ServedText>;
@@ -56,7 +56,7 @@ export class FreshTexts {
     this.#texts = new FreshValues(clock);
   }
 
-  /** @param make whether what it makes is kept, and so compressed */
+  /** @param make its parameter says whether the text is kept, and so worth compressing */
   get(name: string, of: PageSite, make: (isKept: boolean) => ServedText): ServedText {
     if (!this.#texts.has(name) && this.#isBusy()) return make(false);
     return this.#texts.get(name, of, (before) => {
@@ -66,7 +66,7 @@ export class FreshTexts {
     });
   }
 
-  /** Whether there were too many new ones in this second. */
+  /** Counts a new text. Returns whether there were too many in this second. */
   #isBusy(): boolean {
     const second = Math.floor(this.#clock.now() / FRESH_MS);
     if (second !== this.#second) this.#made = 0;

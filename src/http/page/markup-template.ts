@@ -1,8 +1,8 @@
 /**
- * HTML of the pages. What is not HTML by this file is text, and is escaped here, at the one place for all: titles, names and links are outside
- * input.
+ * HTML of the pages. Everything that was not made as HTML by this file is text, and is escaped here, in this one place: titles, names and links are
+ * untrusted input.
  *
- *   html`<p title="${title}">${name}</p>`     texts and numbers are escaped, Markup stays, lists are joined, null and false are nothing
+ *   html`<p title="${title}">${name}</p>`     texts and numbers are escaped, Markup is not, lists are joined, null and false become ''
  */
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** HTML, made by `html` or `dataBlock` alone. */
+/** HTML, made only by `html` or `dataBlock`. */
 export class Markup {
   readonly #text: string;
 
@@ -27,7 +27,7 @@ export class Markup {
     return new Markup(text);
   }
 
-  /** A value for scripts of the page, as JSON that no text can end. @param id a constant */
+  /** A value for scripts of the page, as JSON in an element that no text in it can close. @param id a constant */
   static dataBlock(id: string, value: unknown): Markup {
     const json = JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => {
       return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -52,7 +52,7 @@ function written(value: Content): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-/** Where a link may lead: no script, no data. Anything else is "". */
+/** The URL if a link may lead to it (no script, no data), otherwise "". */
 export function linkTarget(url: string): string {
   return /^(?:https?:\/\/|mailto:)/i.test(url) ? url : '';
 }

@@ -1,4 +1,4 @@
-/** `/docs/messages`: the AsyncAPI document to read, as one page without scripts. */
+/** `/docs/messages`: the AsyncAPI document for people, as one page without scripts. */
 
 import type { Json } from '../../docs/json.js';
 import { escapeMarkup } from '../markup.js';
@@ -22,7 +22,7 @@ interface ReadChannel {
   readonly parameters: Readonly<Record<string, { readonly description: string }>>;
   readonly messages: Json;
 }
-/** What is read of the document (docs/asyncapi.ts). */
+/** The parts of the document (docs/asyncapi.ts) that the page shows. */
 interface Read {
   readonly info: { readonly version: string; readonly description: string };
   readonly servers: Readonly<Record<string, { readonly description: string }>>;
@@ -88,12 +88,12 @@ function channelPart({ address, description, parameters, messages }: ReadChannel
   return `<h3><code>${text(address)}</code></h3>\n<p>${text(description)} Messages: ${names.join(', ')}.</p>\n${terms(needed)}`;
 }
 
-/** @param entries names as they are, and markup */
+/** @param entries names, which are escaped here, and markup */
 function terms(entries: readonly (readonly [string, string])[]): string {
   return `<dl>\n${entries.map(([name, markup]) => `<dt><code>${text(name)}</code></dt><dd>${markup}</dd>\n`).join('')}</dl>\n`;
 }
 
-/** Its type in words, and what it says. */
+/** The type and the description of a member, as markup. */
 function member(schema: Schema): string {
   const { description = '' } = schema;
   return [`<i>${text(typeOf(schema))}</i>`, text(description)].filter((part) => part !== '<i></i>').join(' ');

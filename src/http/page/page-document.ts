@@ -1,4 +1,4 @@
-/** What all pages have in common: the head of the document, the player as it is without scripts, the foot. */
+/** Parts of all pages: the head of the document, the player without scripts, the foot. */
 
 import { dataBlock, html, linkTarget, type Markup } from './markup-template.js';
 import { drawnCover } from './page-drawing.js';
@@ -6,18 +6,18 @@ import { iconUrl } from './page-icon.js';
 import { logoPath, type PageChannel, type PageSite, titleOf } from './page-site.js';
 import type { PageTexts } from './page-texts.js';
 
-/** For whom a page is made. */
+/** The request for a page: its reader, and the site. */
 export interface PageRequest {
   readonly site: PageSite;
   readonly texts: PageTexts;
   readonly language: string;
-  /** The reader has chosen it: links keep it. */
+  /** Whether the reader has chosen the language: links keep it. */
   readonly isChosen: boolean;
-  /** How the reader reaches the server: `https://radio.example`, without a slash at its end. */
+  /** The server's URL as the reader reaches it: `https://radio.example`, without a slash at its end. */
   readonly base: string;
-  /** From the page to the server's root, as pages may stand below a path of a proxy: "" or "../". */
+  /** The relative path from the page to the server's root, which may be below a proxy's path: "" or "../". */
   readonly up: string;
-  /** Of covers, that may be given to the lock screen. */
+  /** Origins of covers that the lock screen may load. */
   readonly coverOrigins: readonly string[];
 }
 
@@ -26,16 +26,16 @@ export interface DocumentParts {
   readonly description: string;
   /** "": the root. */
   readonly path: string;
-  /** Absolute, or "". */
+  /** An absolute URL, or "". */
   readonly picture: string;
   readonly className: string;
-  /** Channels that scripts get with the page. */
+  /** The channels whose data the page contains for its scripts. */
   readonly channels: readonly PageChannel[];
   readonly more?: Markup;
   readonly body: Markup;
 }
 
-/** More of them are asked for by the scripts. */
+/** If there are more, the page contains none, and its scripts fetch them. */
 const MAX_CHANNELS = 100;
 
 export function pageDocument(request: PageRequest, parts: DocumentParts): Markup {
@@ -83,7 +83,7 @@ function pageData({ site, texts, language, coverOrigins, up }: PageRequest, chan
   });
 }
 
-/** A channel as scripts get it. Members are named one by one: no other member may be published. */
+/** A channel's data for scripts. Members are named one by one, so that no other member is published. */
 export function listed(site: PageSite, channel: PageChannel) {
   const { stationkey, station, key, name, description, mount, hls, rewind, onAir, type } = channel;
   return {
@@ -101,7 +101,7 @@ export function listed(site: PageSite, channel: PageChannel) {
   };
 }
 
-/** The player. Its content is what stands there without scripts, in the same places. */
+/** The player. Its content, with the same layout, is visible without scripts. */
 export function playerElement(request: PageRequest, channel: PageChannel, layout: 'page' | 'box'): Markup {
   const { texts, up } = request;
   const { key, name, mount, onAir, now } = channel;
@@ -122,8 +122,8 @@ export function playerElement(request: PageRequest, channel: PageChannel, layout
 }
 
 /**
- * What scripts load otherwise: the logo, and the title's cover upon it. In frames with policies of their own (cover.ts), as the page's lets in no
- * image of this host. One that cannot be loaded shows nothing. @param channel null: the logo of all
+ * For pages without scripts: the logo, and the title's cover on top of it. They are in frames with policies of their own (cover.ts), since the page's
+ * policy allows no image of this host. One that cannot be loaded is invisible. @param channel null: the site's logo
  */
 export function plainPictures({ site, base, up }: PageRequest, channel: PageChannel | null, cover = ''): Markup | null {
   const [logo = ''] = logoPath(site, channel).split('?');
@@ -137,7 +137,7 @@ export function plainPictures({ site, base, up }: PageRequest, channel: PageChan
   return html`<noscript>${urls.map(frame)}</noscript>`;
 }
 
-/** The name of the page, with its logo and its text. @param isHead it is the heading of the page, not a link to it */
+/** The name of the site, with its logo and text. @param isHead whether the name is the heading of the page, not a link to the start page */
 export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
   const { site, up } = request;
   const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">${plainPictures(request, null)}`}<span dir="auto">${name}</span>`;
@@ -147,7 +147,7 @@ export function pageHead(request: PageRequest, name: string, isHead: boolean): M
   return html`<header class="top">${inside}${isHead && site.text !== '' && html`<p class="words" dir="auto">${site.text}</p>`}</header>`;
 }
 
-/** The query that keeps a language that was chosen. */
+/** The query that keeps the chosen language. */
 export function kept({ isChosen, language }: PageRequest): string {
   return isChosen ? `?lang=${encodeURIComponent(language)}` : '';
 }

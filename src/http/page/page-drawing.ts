@@ -1,11 +1,11 @@
-/** A channel's picture where it has none: the same as the player draws (src/client/player/player-drawing.ts). */
+/** The picture of a channel without a logo: the same as the player draws (src/client/player/player-drawing.ts). */
 
 import { html, type Markup } from './markup-template.js';
 
-/** Heights of the bars, of 100. */
+/** Heights of the bars, in percent. */
 export const BARS = [26, 52, 38, 70, 46, 84, 58, 34, 62, 28] as const;
 
-/** A channel keeps its colour. @returns degrees */
+/** The colour of a channel, derived from its key. @returns degrees */
 export function hueOf(key: string): number {
   let hash = 0;
   for (const char of key) hash = (hash * 31 + char.charCodeAt(0)) % 997;
@@ -16,7 +16,7 @@ export function drawnCover(key: string): Markup {
   return drawing(key, bars(hueOf(key)));
 }
 
-/** The bars of all tiles of a page, which has them once: `barsOfTiles`. */
+/** A picture that refers to the bars in `barsOfTiles`, which the page must contain once. */
 export function drawnTile(key: string): Markup {
   return drawing(key, html`<use href="#bars"/>`);
 }
@@ -30,7 +30,7 @@ function drawing(key: string, inside: Markup): Markup {
   return html`<svg class="drawn" viewBox="0 0 120 120" aria-hidden="true"><rect width="120" height="120" fill="hsl(${hue} 42% 34%)"/><circle cx="96" cy="18" r="62" fill="hsl(${(hue + 28) % 360} 48% 44%)"/>${inside}</svg>`;
 }
 
-/** @param hue null: of no channel, nearly white */
+/** @param hue that of a channel; null: nearly white */
 function bars(hue: number | null): Markup {
   const fill = hue === null ? '#f2f6f5' : `hsl(${hue} 60% 92%)`;
   const all = BARS.map((height, i) => {

@@ -1,6 +1,6 @@
 /**
- * Files of the pages, as they are served: with an ETag, compressed where that saves something, read or built when they are first asked for. The
- * build makes one script of each entry (src/bundle.mjs); where the server runs from its sources they are made here, which takes a while.
+ * Serves files of the pages: with an ETag, compressed if that saves bytes, read or built on the first request. The build makes one script of each
+ * entry (src/bundle.mjs); if the server runs from its sources, they are bundled here, which is slow.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const HTML_TYPE = 'text/html; charset=utf-8';
 export const CSS_TYPE = 'text/css; charset=utf-8';
 export const JSON_FILE_TYPE = 'application/json; charset=utf-8';
 
-/** Pages of any origin may have it. */
+/** Headers of files that pages of any origin may read. */
 export const FOR_ALL: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' };
 
 export type Headers = Readonly<Record<string, string>>;
@@ -28,18 +28,18 @@ export function fileOf(type: string, body: Buffer): ServedFile {
   return { type, body, etag: `"${contentTag(body)}"` };
 }
 
-/** A text that is sent, with its compressed forms. */
+/** A text, with its compressed forms. */
 export interface ServedText {
   readonly type: string;
   readonly body: CompressibleBody;
 }
 
-/** @param isCompressed false: it is sent once, and as it is */
+/** @param isCompressed false: it is sent uncompressed, since it is sent only once */
 export function textOf(type: string, text: string | Buffer, isCompressed = true): ServedText {
   return { type, body: new CompressibleBody(text, undefined, isCompressed ? undefined : Number.POSITIVE_INFINITY) };
 }
 
-/** Answers with a text, or 304. @param headers of both; Vary is added to */
+/** Answers with a text, or 304. @param headers those of both; Vary is extended */
 export async function sendText({ raw }: FastifyRequest, reply: FastifyReply, file: ServedText, headers: Headers) {
   const form = compressed(raw, file.body);
   const vary = [headers['Vary'], form.headers['Vary']].filter(Boolean).join(', ');
@@ -49,13 +49,13 @@ export async function sendText({ raw }: FastifyRequest, reply: FastifyReply, fil
   return reply.type(file.type).send(await form.bytes());
 }
 
-/** A path with a text that does not change. @param make called for the first request */
+/** Registers a path with a text that does not change. @param make called for the first request */
 export function serveText(app: FastifyInstance, url: string, make: () => ServedText, headers: Headers): void {
   let file: ServedText | null = null;
   readRoute(app, url, async (request, reply) => sendText(request, reply, (file ??= make()), headers));
 }
 
-/** A script of the build. @param built in dist @param source in src, that it is built from */
+/** A script of the build. @param built its path in dist @param source the path of its entry in src */
 export function builtScript(built: string, source: string): () => ServedText {
   return () => {
     const file = codeFile(built);
@@ -63,7 +63,7 @@ export function builtScript(built: string, source: string): () => ServedText {
   };
 }
 
-/** Only in a development installation, where the server runs from its sources. */
+/** Only when the server runs from its sources, as in development. */
 function bundled(source: string): Buffer {
   const { buildSync } = createRequire(import.meta.url)('esbuild');
   const { outputFiles } = buildSync({
@@ -77,7 +77,7 @@ function bundled(source: string): Buffer {
   return Buffer.from(outputFiles[0].contents);
 }
 
-/** hls.js as the build has it; where the server runs from its sources, that of the package. */
+/** hls.js from the build, or from its package if the server runs from its sources. */
 export function hlsScript(): ServedText {
   const built = codeFile('web/hls.js');
   const file = existsSync(built) ? built : createRequire(import.meta.url).resolve('hls.js/dist/hls.light.min.mjs');

@@ -1,6 +1,6 @@
 /**
- * The icon of the pages: the logo where it is small, else one that is drawn. In the pages it is data, as their policy lets in no image of this
- * host.
+ * The icon of the pages: the logo if it is small, otherwise a drawn one. The pages contain it as a data: URL, since their policy allows no image of
+ * this host.
  */
 
 import { fileOf } from './page-files.js';

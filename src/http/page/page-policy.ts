@@ -1,23 +1,23 @@
 /**
- * The policies of the pages (Content-Security-Policy). Scripts, styles, audio and titles come from this host only. Images of this host are let in
- * by none: a cover whose URL leads here could be a request that acts (cover.ts); logos come by `fetch`, as `blob:`.
+ * The policies of the pages (Content-Security-Policy). Scripts, styles, audio and titles come from this host only. None allows images of this host,
+ * since a cover whose URL leads here could be a request that acts (cover.ts); logos are fetched, and are `blob:`.
  */
 
-/** Hosts that a policy can name. It cannot name an IPv6 address (CSP 3, host-source): 'self' alone has to do. */
+/** Hosts that a policy can name: not IPv6 addresses (CSP 3, host-source), for which only 'self' is left. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 
 export interface PagePolicy {
-  /** As asked for. */
+  /** The Host of the request. */
   readonly host: string | undefined;
   /** Origins of covers, none of them ours. */
   readonly images: readonly string[];
-  /** Who may frame it, besides our own pages. */
+  /** Origins that may frame it, besides our own pages. */
   readonly ancestors: readonly string[];
 }
 
 /**
- * `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. `media-src` allows what the page's own scripts
- * make: hls.js gives its audio so.
+ * `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. `media-src` allows `blob:`, as which hls.js plays
+ * its audio.
  */
 export function pagePolicy({ host, images, ancestors }: PagePolicy): string {
   const sockets = host !== undefined && HOST.test(host) ? ` ws://${host} wss://${host}` : '';
@@ -39,7 +39,7 @@ export function frameAncestors(ancestors: readonly string[]): string {
   return ["frame-ancestors 'self'", ...ancestors].join(' ');
 }
 
-/** Of `/docs`. Its script sets styles, and its icons are data: URLs. */
+/** The policy of `/docs`, whose script sets styles, and whose icons are data: URLs. */
 export const DOCS_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",

@@ -1,9 +1,9 @@
 /**
- * The pages for listeners: `/`, `/listen/{channelkey}` and `/embed/{channelkey}`, and what they are made of below `/web/`. A page is made on the
- * server, with the title of now, so that it is one without scripts too; it is made at most once a second for each language.
+ * The pages for listeners: `/`, `/listen/{channelkey}` and `/embed/{channelkey}`, and their parts below `/web/`. Pages are made on the server, with
+ * the present title, so that they work without scripts too; each is made at most once a second for each language.
  *
- * Invariant: what others chose (titles, names, covers) reaches HTML through markup-template.ts alone, and images of a page come from no origin of
- * ours.
+ * Invariant: untrusted input (titles, names, covers) becomes HTML in markup-template.ts only, and no image of a page comes from an origin of this
+ * server.
  */
 
 import { readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ import { themeCss } from './page-theme.js';
 import { stationPage } from './station-page.js';
 
 export interface PageParts {
-  /** As it is now: another object after each reload. */
+  /** The site now: another object after each reload. */
   site(): PageSite;
   /** The URL under which a client reaches this server, without a slash at its end (http/stream/public-url.ts). */
   baseOf(request: FastifyRequest['raw']): string;
@@ -49,17 +49,17 @@ export interface PageParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Of an operator's picture that is opened by itself. */
+/** Policy of an operator's picture, in case it is opened as a page. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const KEPT = 'public, max-age=86400';
-/** Where the name of the server comes: a noncharacter, which metadata/text.ts removes from all texts. */
+/** Placeholder for the URL of the server: a noncharacter, which metadata/text.ts removes from all texts. */
 const BASE = '\ufdd0';
-/** Covers of channels whose origins a policy names. */
+/** Covers of channels are searched until their origins are this many. */
 const MAX_ORIGINS = 12;
 
 type Kind = 'station' | 'listen' | 'embed';
 
-/** Registers all of it, for GET and HEAD. @throws Error when a file is missing (a broken installation) */
+/** Registers all paths of the pages. @throws Error if a file is missing (a broken installation) */
 export function registerPage(app: FastifyInstance, parts: PageParts): void {
   const pages = new Pages(parts);
   readRoute(app, '/', (request, reply) => pages.send(request, reply, 'station', ''));
@@ -77,7 +77,7 @@ function keyOf({ params }: FastifyRequest): string {
   return (params as Readonly<Record<string, string>>)['channel'] ?? '';
 }
 
-/** What scripts ask for: channels, words, colours. */
+/** Data for scripts: channels, texts, colours. */
 function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
   const lists = new FreshTexts(clock);
   readRoute(app, '/web/channels.json', async (request, reply) => {
@@ -116,7 +116,7 @@ function registerPictures(app: FastifyInstance, site: () => PageSite): void {
       'Content-Security-Policy': PICTURE_POLICY,
       'X-Content-Type-Options': 'nosniff',
     };
-    // Its content is in the query of the pages.
+    // The pages put a digest of the picture into the query.
     reply.headers({ ...headers, ETag: file.etag, 'Cache-Control': request.url.includes('?') ? KEPT : 'no-cache' });
     if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
     return reply.type(file.type).send(file.body);
@@ -140,10 +140,11 @@ function registerPictures(app: FastifyInstance, site: () => PageSite): void {
 
 class Pages {
   readonly #parts: PageParts;
-  /** HTML with a placeholder for the name of the server, and with that. */
+  /** HTML with BASE in place of the server's URL. */
   readonly #pages: FreshValues<string>;
+  /** HTML with the server's URL. */
   readonly #texts: FreshTexts;
-  /** A cover of each origin. */
+  /** By channel key: a cover of each origin. */
   readonly #covers: FreshValues<readonly string[]>;
 
   constructor(parts: PageParts) {
@@ -179,7 +180,7 @@ class Pages {
     });
   }
 
-  /** Origins of covers that this page may load. */
+  /** The origins from which this page may load covers. */
   #images(request: FastifyRequest, site: PageSite, channel: PageChannel | null): string[] {
     const covers = this.#covers.get(channel?.key ?? '', site, () =>
       coversOf(channel === null ? site.channels : [channel]),
@@ -189,7 +190,7 @@ class Pages {
   }
 }
 
-/** One of each origin. */
+/** A cover of each origin. */
 function coversOf(channels: readonly PageChannel[]): readonly string[] {
   const covers = new Map<string, string>();
   for (const { now, next } of channels) {

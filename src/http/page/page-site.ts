@@ -1,36 +1,36 @@
 /**
- * The stations and channels as the pages present them, and how the pages look. Made by app/worker/page-facts.ts; what changes is read when it is
- * asked for.
+ * The stations and channels as the pages present them, and the look of the pages. Made by app/worker/page-facts.ts; changing values are read when a
+ * getter is called.
  */
 
 import type { Languages } from './page-texts.js';
 
-/** A file as it is served. */
+/** A file with its headers. */
 export interface ServedFile {
   readonly type: string;
   readonly body: Buffer;
   readonly etag: string;
 }
 
-/** A channel as the page shows it. */
+/** A channel as the pages show it. */
 export interface PageChannel {
   readonly stationkey: string;
   /** The heading of its group: the station's display name, or its key. */
   readonly station: string;
   readonly key: string;
-  /** The display name, or its key. */
+  /** The display name, or the key. */
   readonly name: string;
   readonly description: string;
-  /** The path at which it is played, with the leading slash. */
+  /** The path of the stream, with the leading slash. */
   readonly mount: string;
-  /** The same of its playlist of HLS; "": it has none, as with Ogg. */
+  /** The path of its HLS playlist; "": none, as with Ogg. */
   readonly hls: string;
-  /** The path of its rewind's playlist, and how far back that goes at most; null: it has none. */
+  /** The path of its rewind playlist, and how far back that goes at most; null: none. */
   readonly rewind: { readonly path: string; readonly hours: number } | null;
   readonly logo: ServedFile | null;
   /** Whether there is audio, or would be as soon as a client listens. */
   readonly onAir: boolean;
-  /** The content type; "": not known. */
+  /** The content type; "": unknown. */
   readonly type: string;
   /** Records as JSON; null: none. */
   readonly now: string | null;
@@ -44,7 +44,7 @@ export interface PageLink {
 
 export interface PageSite {
   readonly isEnabled: boolean;
-  /** Of all of it; "": the station's, where there is one. */
+  /** The configured name; "": see siteName. */
   readonly name: string;
   readonly text: string;
   readonly logo: ServedFile | null;
@@ -52,7 +52,7 @@ export interface PageSite {
   readonly accent: string;
   readonly links: readonly PageLink[];
   readonly languages: Languages;
-  /** Who may frame the player, besides the server's own pages. */
+  /** Origins that may frame the player, besides the server's own pages. */
   readonly frameAncestors: readonly string[];
   readonly channels: readonly PageChannel[];
 }
@@ -66,12 +66,12 @@ export interface PageTitle {
   readonly cover: string;
 }
 
-/** A channel's logo, or that of all. */
+/** A channel's logo, or the site's. */
 export function logoOf(site: PageSite, channel: PageChannel): ServedFile | null {
   return channel.logo ?? site.logo;
 }
 
-/** The path of a logo, with its content in it, so that it can be kept; "": there is none. @param channel null: that of all */
+/** The path of a logo, with a digest of it, so that browsers can cache it; "": none. @param channel null: the site's logo */
 export function logoPath(site: PageSite, channel: PageChannel | null): string {
   const own = channel?.logo ?? null;
   const logo = own ?? site.logo;
@@ -79,14 +79,14 @@ export function logoPath(site: PageSite, channel: PageChannel | null): string {
   return `web/logo${own === null ? '' : `/${channel!.key}`}?v=${logo.etag.slice(1, 9)}`;
 }
 
-/** What the player shows as a title. @param json a record; null: there is none */
+/** The title that the player shows. @param json a record; null: none */
 export function titleOf(json: string | null): PageTitle | null {
   if (json === null) return null;
   const { rawdata, artist, song, cover } = JSON.parse(json) as Readonly<Record<string, string>>;
   return { title: rawdata ?? '', artist: artist ?? '', song: song ?? '', cover: cover ?? '' };
 }
 
-/** The name of the page: its own, else the station's where there is one. */
+/** The name of the site: the configured one, else that of the only station, else that of the first channel. */
 export function siteName({ name, channels }: PageSite): string {
   if (name !== '') return name;
   const stations = new Set(channels.map(({ station }) => station));

@@ -1,4 +1,4 @@
-/** The languages of the pages: ours, and those that an operator adds or replaces by files; which one a request gets. */
+/** The languages of the pages, the built-in ones and those that an operator adds or replaces by files, and the choice of one for a request. */
 
 import { readdirSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
@@ -6,7 +6,7 @@ import { parameter } from '../../base/request-target.js';
 import { englishTexts, readLanguage } from '../../config/page-config.js';
 import { weighted } from '../reads.js';
 
-/** By name (src/web/texts). Complete: what a language lacks is English. */
+/** Texts by name (src/web/texts). Complete: texts that a language lacks are English. */
 export type PageTexts = Readonly<Record<string, string>>;
 
 const FALLBACK = 'en';
@@ -14,17 +14,17 @@ const FALLBACK = 'en';
 export class Languages {
   readonly #texts = new Map<string, PageTexts>();
 
-  /** @param own language → path of its file @throws Error for a file of another kind */
+  /** @param own language → path of its file @throws Error for a file that is not a language */
   constructor(own: Readonly<Record<string, string>>) {
     const folder = codeFile('web/texts/');
     const ours = readdirSync(folder).filter((name) => name.endsWith('.json'));
-    // English first: it is what others fall back to.
+    // English first, since other languages fall back to it.
     for (const name of ours.sort((a, b) => Number(b === 'en.json') - Number(a === 'en.json')))
       this.#add(name.slice(0, -'.json'.length), readLanguage(new URL(name, folder)));
     for (const [language, path] of Object.entries(own)) this.#add(language, readLanguage(path));
   }
 
-  /** Each with the name that it has in itself. */
+  /** All languages, each with its own name for itself. */
   get names(): readonly (readonly [language: string, name: string])[] {
     return [...this.#texts].map(([language, texts]) => [language, texts['language'] || language]);
   }
@@ -34,7 +34,7 @@ export class Languages {
     return this.#texts.get(language);
   }
 
-  /** Of a request: `?lang=`, else what Accept-Language prefers, else English. */
+  /** The language for a request: `?lang=`, else the one that Accept-Language prefers, else English. */
   languageOf(url: string, accepted: string | undefined): string {
     const asked = this.#known(parameter(url, 'lang') ?? '');
     if (asked !== undefined) return asked;
@@ -50,7 +50,7 @@ export class Languages {
     this.#texts.set(language, { ...base, ...texts });
   }
 
-  /** A dialect that is not there is the language that it is a dialect of. */
+  /** The language, or for an unknown dialect (`de-AT`) its language (`de`). */
   #known(asked: string): string | undefined {
     const wanted = asked.toLowerCase();
     const names = [...this.#texts.keys()];
@@ -59,7 +59,7 @@ export class Languages {
   }
 }
 
-/** The languages of Accept-Language, the dearest first (RFC 9110, 12.5.4). */
+/** The languages of Accept-Language, in order of preference (RFC 9110, 12.5.4). */
 function preferences(accepted: string): string[] {
   return weighted(accepted)
     .filter(({ name, q }) => name !== '' && q > 0)

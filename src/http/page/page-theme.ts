@@ -1,10 +1,10 @@
 /**
- * The colours of the pages, from one accent: lighter or darker until what is written in it, or on it, can be read on a light and on a dark ground
- * (WCAG 2.2, 1.4.3: a contrast of 4.5). Pure.
+ * The colours of the pages, derived from one accent: it is made lighter or darker until text in it, and on it, is readable on a light and on a dark
+ * background (WCAG 2.2, 1.4.3: a contrast of 4.5). Pure.
  */
 
 const MIN_CONTRAST = 4.5;
-/** The grounds on which the accent stands: page and player, light and dark. */
+/** Backgrounds of the accent: player and page, light and dark. */
 const LIGHT = ['#ffffff', '#f3f4f2'] as const;
 const DARK = ['#1b1f22', '#121517'] as const;
 const INKS = ['#ffffff', '#0d1514'] as const;
@@ -15,7 +15,7 @@ type Rgb = readonly [number, number, number];
 export interface Accent {
   /** #rrggbb */
   readonly colour: string;
-  /** What is written on it. */
+  /** The colour of text on it, #rrggbb. */
   readonly ink: string;
 }
 
@@ -24,7 +24,7 @@ export function themeOf(accent: string): { readonly light: Accent; readonly dark
   return { light: readable(accent, LIGHT, 0), dark: readable(accent, DARK, 1) };
 }
 
-/** Of the page, and of a player on any other page that links to it. */
+/** The stylesheet of the accent, for our pages, and for players on other pages that link to it. */
 export function themeCss(accent: string): string {
   const { light, dark } = themeOf(accent);
   const rule = ({ colour, ink }: Accent) =>
@@ -38,7 +38,7 @@ export function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** In its own hue and saturation. @param end lightness 0: darker, 1: lighter */
+/** The accent made readable, with its hue and saturation. @param end the lightness to approach, 0: darker, 1: lighter */
 function readable(accent: string, grounds: readonly string[], end: number): Accent {
   const [hue, saturation, lightness] = hslOf(rgbOf(accent));
   let colour = accent.toLowerCase();
@@ -49,7 +49,7 @@ function readable(accent: string, grounds: readonly string[], end: number): Acce
   return { colour, ink };
 }
 
-/** @returns degrees, and 0 to 1 (CSS Color 4, 7) */
+/** @returns hue in degrees, saturation and lightness from 0 to 1 (CSS Color 4, 7) */
 function hslOf(rgb: Rgb): readonly [hue: number, saturation: number, lightness: number] {
   const [r, g, b] = rgb.map((part) => part / 255) as unknown as Rgb;
   const [high, low] = [Math.max(r, g, b), Math.min(r, g, b)];
@@ -59,7 +59,7 @@ function hslOf(rgb: Rgb): readonly [hue: number, saturation: number, lightness: 
   return [sixth * 60, wide / (1 - Math.abs(2 * lightness - 1)), lightness];
 }
 
-/** @param hue degrees @param saturation and lightness, 0 to 1 @returns 0 to 255 each (CSS Color 4, 7.1) */
+/** @param hue degrees @param saturation 0 to 1, as is lightness @returns 0 to 255 each (CSS Color 4, 7.1) */
 export function hslToRgb(hue: number, saturation: number, lightness: number): Rgb {
   const part = (n: number) => {
     const k = (n + hue / 30) % 12;

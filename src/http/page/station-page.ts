@@ -15,7 +15,7 @@ import { barsOfTiles, drawnTile } from './page-drawing.js';
 import { logoPath, type PageChannel, siteName, titleOf } from './page-site.js';
 
 const SIDE_BY_SIDE = 2;
-/** The fewest channels with a search. */
+/** From this number of channels on, the list has a search field. */
 const SEARCHED = 7;
 
 export function stationPage(request: PageRequest): Markup {
