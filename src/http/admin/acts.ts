@@ -1,4 +1,4 @@
-/** The acts of the rights `titles` and `operate`, each of which is logged (routes.ts). */
+/** The acts that need the rights `titles` and `operate`. Each is logged (routes.ts). */
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -13,10 +13,10 @@ import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOUR
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
-/** The size of a push token, as of `airsplice token`. */
+/** The size of a push token, the same as by `airsplice token`. */
 const TOKEN_BYTES = 24;
 
-/** Parameters of the paths. */
+/** Path parameters. */
 interface Named {
   readonly channel: string;
   readonly id: string;
@@ -25,7 +25,7 @@ interface Named {
 
 export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimits, takePush }: AdminParts): void {
   const right = 'titles';
-  /** The channel, after one push was taken from its rate. */
+  /** The channel of the request. Takes one push from its rate. */
   const known = (request: FastifyRequest) => {
     const channel = knownChannel(keys(), request);
     takePush(channel);
@@ -140,7 +140,7 @@ export function registerFallbackActs(routes: AdminRoutes, { queries, keys, wallM
   });
 }
 
-/** Reads the configuration file again (src/config/README.md). */
+/** Reloads the configuration file (src/config/README.md). */
 export function registerReload(routes: AdminRoutes, { reload }: AdminParts): void {
   routes.act({ method: 'POST', url: '/admin/reload', right: 'operate', act: 'reload' }, async () => {
     const plan = await reload().catch((error: Error) => {
@@ -229,7 +229,7 @@ function knownChannel(keys: readonly string[], { params }: FastifyRequest): stri
   return channel;
 }
 
-/** The filter for the log, where `address` is already the user's. */
+/** The filter for the log, where `address` means the user's address. */
 function printable({ address, ...filter }: ListenerFilter): object {
   return { ...filter, from: address };
 }

@@ -1,7 +1,7 @@
 /**
- * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), or the
- * cookie of a login (admin-logins.ts); then the right. Every route calls `require` first. Invariants: no page of another origin can make a browser
- * act with the credentials that it keeps (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
+ * Authentication and rights at `/admin`: checks a password (Basic) or a bearer token, limited by net/limits/secret-gate.ts, or the cookie of a login
+ * (admin-logins.ts), and then the right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with its
+ * stored credentials (README.md, "Pages of others"); no answer can be framed, cached, or read from other origins.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -23,36 +23,36 @@ import type { AdminLogins, OperatorLogin } from './admin-logins.js';
 export interface AdminUser {
   readonly name: string;
   readonly rights: readonly Right[];
-  /** The client's. */
+  /** IP address of the client. */
   readonly address: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
-  /** Absent: known by a password or a token of the request itself. */
+  /** Absent: the request itself has a password or a token. */
   readonly login?: OperatorLogin | undefined;
 }
 
 /** A refused request. */
 export interface AdminRefused {
-  /** The client's. */
+  /** IP address of the client. */
   readonly address: string;
   readonly connection: string | undefined;
-  /** One of a small, fixed set. */
+  /** One of a small, fixed set of reasons. */
   readonly reason: string;
   readonly status: number;
-  /** The act that was asked for; null: a read. */
+  /** The requested act; null: a read. */
   readonly act: string | null;
   /** The authenticated user; null: none. */
   readonly user: string | null;
-  /** For a person. */
+  /** The reason for people. */
   readonly why: string;
 }
 
-/** One right, or several, of which all are needed. */
+/** One right, or several that are all needed. */
 export type NeededRight = Right | readonly Right[];
 
 export interface AdminGuards extends Judges {
   readonly proxies: Proxies;
-  /** For the log. */
+  /** Logs the refusal. */
   onRefused(refused: AdminRefused): void;
 }
 
@@ -69,7 +69,7 @@ export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
-/** Reasons in the log, beside SECRET_REASONS. */
+/** Reasons in the log, besides SECRET_REASONS. */
 const FOREIGN = 'from another page';
 const MISSING_RIGHT = 'missing right';
 
@@ -83,7 +83,7 @@ export class AdminAccess {
   readonly #users: () => AdminUsers;
   readonly logins: AdminLogins;
 
-  /** @param users of the present configuration */
+  /** @param users those of the present configuration */
   constructor(guards: AdminGuards, users: () => AdminUsers, logins: AdminLogins) {
     this.#guards = guards;
     this.#users = users;
@@ -92,8 +92,8 @@ export class AdminAccess {
 
   /**
    * Authenticates the user. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
-   * origin, 404 where no users are configured, 429 after too many wrong secrets. Sets ADMIN_HEADERS.
-   * @param act that is asked for; null: a read
+   * origin, 404 if no users are configured, 429 after too many wrong secrets. Sets ADMIN_HEADERS.
+   * @param act the requested act; null: a read
    */
   require(
     request: FastifyRequest,
@@ -104,7 +104,7 @@ export class AdminAccess {
     return this.#require(request, reply, right, act, refuseSimple);
   }
 
-  /** The same for Icecast's acts, which may be GET or a form: requests of a browser have to name this origin. */
+  /** The same for Icecast's paths, whose acts may be GET or a form: for an act a browser must state this origin. */
   requireIcecast(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -116,7 +116,7 @@ export class AdminAccess {
 
   /**
    * The user with these credentials, on paths where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles.
-   * Null: no user has them. To be called behind the gate of secrets; takes the same time for all.
+   * Null: no user has them. Called within the secret gate; takes the same time for all.
    */
   titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
     const users = this.#users();
@@ -132,8 +132,8 @@ export class AdminAccess {
   }
 
   /**
-   * A user who fills in the form, and may look. Rejects as `require`, but names no way to authenticate: the form is one. The origin is checked by
-   * the caller.
+   * Authenticates a user by the login form; needs the right `read`. Rejects as `require` does, but without WWW-Authenticate. The caller checks the
+   * origin.
    */
   async logIn(request: FastifyRequest, reply: FastifyReply, user: string, password: string): Promise<AdminUser> {
     reply.headers(ADMIN_HEADERS);
@@ -143,7 +143,7 @@ export class AdminAccess {
     return this.#admitted(name, 'read', asked, wrongForm);
   }
 
-  /** A text that is another one where the user's rights or secrets are others; null: there is no such user, it may not look, or is logged out. */
+  /** A text that differs after a change of the user's rights or secrets; null: an unknown user, one without the right `read`, or logged out. */
   standing({ name, login }: Pick<AdminUser, 'name' | 'login'>): string | null {
     if (login !== undefined && !this.logins.isValid(login)) return null;
     const user = this.#users()[name];
@@ -179,7 +179,7 @@ export class AdminAccess {
     return this.#admitted(name, right, asked, wrong);
   }
 
-  /** The user may have been removed while the comparison waited for its turn. */
+  /** Checks the right. The user may have been removed while the comparison waited for its turn. */
   #admitted(name: string, right: NeededRight, asked: AdminRequest, wrong: () => Refusal): AdminUser {
     const user = this.#users()[name];
     if (user === undefined) throw wrong();
@@ -205,7 +205,7 @@ export class AdminAccess {
     this.#guards.onRefused({ ...asked, user, reason, status, why });
   }
 
-  /** Resolves with the name of the user; never settles if the connection ends meanwhile. @param find compares; null: nobody */
+  /** Resolves with the name of the user; never settles if the connection ends meanwhile. @param find compares the secrets; null: no user */
   #judge(reply: FastifyReply, asked: AdminRequest, find: () => string | null, wrong: () => Refusal): Promise<string> {
     return new Promise((resolve, reject) => {
       let name: string | null = null;
@@ -228,7 +228,7 @@ export function wrongForm(): Refusal {
   return new Refusal('unauthorized', 'The user is unknown or the password is wrong.');
 }
 
-/** Null: the user has the right. */
+/** Null: the user has all needed rights. */
 function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal | null {
   const missing = [needed].flat().find((right) => !rights.includes(right));
   return missing === undefined ? null : new Refusal('not-allowed', `This needs the right ${missing}.`);
@@ -256,7 +256,7 @@ function userWith(
   return secretMatches(password === undefined ? [] : [password], given?.password ?? '') ? given!.user : null;
 }
 
-/** With `X-Requested-With` no Basic: a page's script asks for the password itself, and its browser must not. */
+/** A 401. With `X-Requested-With` it does not offer Basic: a page's script asks for the password itself, so the browser must not. */
 function challenge({ headers }: FastifyRequest, detail: string): Refusal {
   const bearer = 'Bearer realm="airsplice admin"';
   const basic = 'Basic realm="airsplice admin", charset="UTF-8"';

@@ -1,6 +1,6 @@
 /**
- * Logins to the operator page: a cookie with the user, its end and an id, signed with the key that all processes share and the digest of the user's
- * password. Nothing of it is kept here. It ends at its time, when it is logged out, with the user, and with the password.
+ * Logins to the operator page: a cookie with the user, an expiry time and an id, signed with the key that all processes share and the digest of the
+ * user's password. No valid login is stored. It ends at its expiry time, by logging out, and when the user or the password is removed or changed.
  *
  *   airsplice-admin = base64url(user) . untilMs . id . HMAC-SHA256(key, user, untilMs, id, digest of the password, times renewed)
  */
@@ -15,11 +15,11 @@ export interface OperatorLogin {
   readonly id: string;
   /** Unix milliseconds. */
   readonly untilMs: number;
-  /** How often all logins of the user had been ended when it began. */
+  /** How often all logins of the user had been ended before it began. */
   readonly times: number;
 }
 
-/** Of the present configuration. */
+/** The present configuration, as far as logins need it. */
 export interface LoginConfig {
   readonly admin: { readonly users: AdminUsers; readonly loginHours: number };
 }
@@ -56,7 +56,7 @@ export class AdminLogins {
     this.#ended = new Set(state.ended.map(({ id }) => id));
   }
 
-  /** The value of the cookie, and how long it is valid; null: the user has no password, or none any more. */
+  /** Begins a login: the value of the cookie, and how long it is valid; null: the user has no password (any more), or there is no key. */
   begin(user: string): { readonly value: string; readonly seconds: number } | null {
     const lifeMs = this.#lifeMs;
     const id = randomBytes(ID_BYTES).toString('base64url');
@@ -67,7 +67,7 @@ export class AdminLogins {
     return { value, seconds: Math.round(lifeMs / 1000) };
   }
 
-  /** The login of a request's cookies; null: none is valid. Of several any may be it: other servers of this host set theirs too. */
+  /** The first valid login in a request's cookies; null: none. There may be several, since other servers of this host set theirs too. */
   of(cookies: string | undefined): OperatorLogin | null {
     for (const cookie of (cookies ?? '').split(';', MAX_COOKIES)) {
       const at = cookie.indexOf('=');
@@ -78,7 +78,7 @@ export class AdminLogins {
     return null;
   }
 
-  /** Whether it still is one: not over, and not logged out. */
+  /** Whether the login has neither expired nor been ended. */
   isValid({ id, user, untilMs, times }: OperatorLogin): boolean {
     const leftMs = untilMs - this.#clock.wallMs();
     const isEnded = this.#ended.has(id) || times !== timesRenewed(this.#state, user);

@@ -1,6 +1,6 @@
 /**
- * The operator page: `/admin`, and its modules and styles below `/admin/web/`. It needs a user, as all paths here: the browser asks for the password,
- * and sends it with all that the page reads. The page loads nothing from other hosts, and cannot be framed.
+ * The operator page: `/admin`, and its modules and styles below `/admin/web/`. Like all paths here it requires a user: a browser without credentials
+ * gets the login form. The page loads nothing from other hosts, and cannot be framed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
 import { sendLoginPage } from './login-page.js';
 
-/** Only its own files, and no inline scripts. */
+/** The policy allows only its own files, and no inline scripts. */
 const PAGE_HEADERS = {
   ...ADMIN_HEADERS,
   'Cache-Control': 'private, no-cache',
@@ -30,7 +30,7 @@ const PAGE_HEADERS = {
     "frame-ancestors 'none'",
   ].join('; '),
 };
-/** Not Basic: the browser would ask by itself. */
+/** Not Basic: the browser would ask for the password itself. */
 const LOGIN_ONLY = 'Bearer realm="airsplice admin"';
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
   js: SCRIPT_TYPE,
 };
 
-/** @throws Error when its files are not beside the code (a broken installation) */
+/** @throws Error if its files are missing (a broken installation) */
 export function registerAdminPage(app: FastifyInstance, access: AdminAccess): void {
   const folder = codeFile('web/admin/');
   for (const name of readdirSync(folder)) {
@@ -52,7 +52,7 @@ export function registerAdminPage(app: FastifyInstance, access: AdminAccess): vo
   readRoute(app, '/admin/', moved, { config: ADMIN_ROLE });
 }
 
-/** A person without credentials gets the form; what the browser sent, or a program, is refused as everywhere. */
+/** A person without credentials gets the form; programs, and wrong credentials, are refused as on all paths. */
 function askToLogIn(error: FastifyError, { headers }: FastifyRequest, reply: FastifyReply): void {
   const isNobody = error instanceof Refusal && error.kind === 'unauthorized' && headers.authorization === undefined;
   if (!isNobody || !prefersHtml(headers.accept ?? '')) throw error;

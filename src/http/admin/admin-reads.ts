@@ -1,4 +1,4 @@
-/** The reads of the right `read`: JSON with the present state of all processes. */
+/** The reads that need the right `read`: JSON with the present state of all processes. */
 
 import type { ChannelReport, CrowdReport, TokenReport } from '../../admin/admin-reports.js';
 import { Refusal } from '../../base/refusal.js';
@@ -83,7 +83,7 @@ async function tokensOf({ queries, keys, configuredTokens }: AdminParts): Promis
   return [...configured, ...made];
 }
 
-/** The sums of all processes. */
+/** The sums over all processes. */
 function together(crowds: readonly CrowdReport[]): CrowdReport {
   const endings: Record<string, number> = {};
   const bySecondsBehind: number[] = [];

@@ -1,4 +1,4 @@
-/** `/admin` and what lies below it: puts the routes together (README.md). */
+/** Registers all routes at and below `/admin` (README.md). */
 
 import type { FastifyInstance } from 'fastify';
 import {

@@ -1,6 +1,6 @@
 /**
- * Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. What is accepted here is accepted by the
- * other processes, to which it is passed on (admin/admin-schema.ts): what they refuse is an error of ours.
+ * Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. The other processes, to which these values
+ * are passed on (admin/admin-schema.ts), must accept all that is accepted here: a value that they refuse is a fault of the server.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ import { cleanText } from '../../metadata/text.js';
 
 const DAY_SECONDS = 86_400;
 const channel = channelKey();
-/** In the form that links give it, so that it selects the same everywhere: blank it would be every user agent. */
+/** Cleaned here as by the link between processes, so that it selects the same in all of them. A blank one would select every user agent. */
 const agent = text(1, 200)
   .transform(cleanText)
   .refine((value) => value !== '', { error: 'must not be blank' });
@@ -26,7 +26,7 @@ const filter = {
   agent: agent.optional(),
 };
 
-/** A filter without any member is a mistake. */
+/** Whether the filter has a member: one without any is a mistake. */
 const named = <T extends Record<string, unknown>>(value: T) =>
   ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
 const NAMED = { error: 'ids, channel, address or agent must say which listeners' };
@@ -35,7 +35,7 @@ export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
 export const MOVE_ENCODER = z.strictObject({ to: channel });
 export const SOURCE = z.strictObject({ place: whole(0, 1000) });
-/** In its canonical spelling. */
+/** A network, in its canonical spelling. */
 export const NETWORK = network().transform(plainNetwork);
 export const BLOCK = z.strictObject({
   network: NETWORK,
@@ -45,7 +45,7 @@ export const BLOCK = z.strictObject({
 /** A mount. */
 export const FALLBACK = z.strictObject({ to: text(1, 255).regex(/^\//, { error: 'must be a mount, such as /b' }) });
 export const TOKEN = z.strictObject({ name: text(1, 64) });
-/** How long the old token remains valid. */
+/** `keepSeconds`: how long the old token remains valid. */
 export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });
 
 const page = (max: number, preset: number) => z.coerce.number().pipe(whole(1, max)).default(preset);

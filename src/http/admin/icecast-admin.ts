@@ -102,7 +102,7 @@ function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
       const source = asked.map((channel) => sourceMembers(channel, mount || channel.mounts[0]!, base));
       return {
         ...serverMembers(channels, { hostname: host, server: parts.server, startedMs: parts.startedMs }),
-        // With a mount Icecast-KH lists its listeners, too.
+        // For a single mount Icecast-KH lists its listeners, too.
         source: mount === '' ? source : await Promise.all(source.map((each, i) => withListeners(each, asked[i]!))),
       };
     },
@@ -143,7 +143,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       const [mount, destination] = [givenMount(request, 'mount'), plainPath(needed(request, 'destination'))];
       const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
       if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
-      // As in Icecast. Two mounts of one channel are the same stream.
+      // As in Icecast, since two mounts of one channel are the same stream.
       if (to.channel === channel) throw new Refusal('bad-request', 'supplied mountpoints are identical');
       const answers = await queries.all('move', { filter: { channel }, to: to.channel });
       const refused = answers.reduce((sum, each) => sum + each.refused, 0);
@@ -173,7 +173,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
   };
 }
 
-/** The channel of `mount`, which has to be on air. @throws Refusal bad-request */
+/** The channel of `mount`, which must be on air. @throws Refusal bad-request */
 async function sourceOf(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
   const found = await channelAt(parts, request);
   if (!isOnAir(found)) throw new Refusal('bad-request', NO_SOURCE);
@@ -189,7 +189,7 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
   return found;
 }
 
-/** The complete list, as in Icecast; no process is asked for all of its listeners at once. */
+/** The complete list, as in Icecast. It is fetched in parts, so that no process reports all its listeners at once. */
 function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
   return allListeners(queries, { channel }, MAX_CLIENTS, CLIENTS_AT_ONCE);
 }
@@ -201,18 +201,18 @@ function needed(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** A parameter of the URL or of a form; "": it is empty or missing. */
+/** A parameter of the URL or of a form; "": empty or missing. */
 function given(request: FastifyRequest, name: string): string {
   return parameterOf(request, name) ?? '';
 }
 
-/** The same for a mount, in the spelling of mounts. */
+/** The same for a mount, in the spelling of configured mounts. */
 function givenMount(request: FastifyRequest, name: string): string {
   const path = given(request, name);
   return path === '' ? '' : plainPath(path);
 }
 
-/** Null: it is missing. */
+/** Null: missing. */
 function parameterOf({ url, headers, body }: FastifyRequest, name: string): string | null {
   const type = headers['content-type'] ?? '';
   const posted = Buffer.isBuffer(body) && isForm(type) ? formFields(body, type, '', 16).get(name)?.(decodeUtf8) : null;

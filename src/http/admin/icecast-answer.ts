@@ -1,4 +1,4 @@
-/** Icecast's answers: elements as XML, and the same as JSON in the format of `/status-json.xsl`. */
+/** Icecast's answers: elements as XML, or as JSON in the format of `/status-json.xsl`. */
 
 import type { FastifyReply } from 'fastify';
 import { escapeMarkup } from '../markup.js';
@@ -6,12 +6,12 @@ import { escapeMarkup } from '../markup.js';
 const XML_TYPE = 'text/xml; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Endings of a path; without one it is XML. `.xsl` gives the XML too: in 2.4 it is a web page, which scripts read as well. */
+/** Endings of a path; without one it is XML. `.xsl` is XML too: in 2.4 it is a web page, which some scripts read. */
 export const FORMS = ['', '.xml', '.xsl', '.json'] as const;
 export type Form = (typeof FORMS)[number];
 
 export type Value = string | number | Members | readonly Members[];
-/** Elements in their order; `$` has the attributes. */
+/** Elements in their order; `$` contains the attributes. */
 export interface Members {
   readonly [name: string]: Value;
 }
@@ -35,7 +35,7 @@ function attribute(value: Value): string {
   return escapeMarkup(String(value)).replaceAll('"', '&quot;');
 }
 
-/** A list of one is an object, a longer one an array; attributes are members like others. */
+/** A list of one becomes an object, a longer one an array; attributes become members. */
 function jsonOf(value: Value): unknown {
   if (Array.isArray(value))
     return value.length === 1 ? jsonOf(value[0] as Members) : value.map((each: Members) => jsonOf(each));

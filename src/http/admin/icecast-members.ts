@@ -1,10 +1,10 @@
-/** Server, sources and clients with Icecast's names, in the order of 2.4.4; the listeners within a source as in Icecast-KH. */
+/** Server, sources and clients with Icecast's element names, in the order of 2.4.4; the listeners within a source as in Icecast-KH. */
 
 import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import { icecastTimes } from '../markup.js';
 import type { Members } from './icecast-answer.js';
 
-/** More than the connections of a process: combines process and connection into one number. */
+/** Combines process and connection into one number: more than a process ever has connections. */
 const OF_PROCESS = 1_000_000_000;
 const BYTES_OF_KBIT = 125;
 
@@ -18,7 +18,7 @@ export function isOnAir({ onAir }: ChannelReport): boolean {
   return onAir !== null;
 }
 
-/** @param channels that are on air */
+/** @param channels those on air */
 export function serverMembers(channels: readonly ChannelReport[], facts: ServerFacts): Members {
   const listeners = channels.reduce((sum, { connections }) => sum + connections, 0);
   const sources = channels.flatMap((channel) => channel.sources).filter(({ state }) => state === 'up');
@@ -75,12 +75,12 @@ export function mountMembers(channel: ChannelReport, nowMs: number): Members {
   };
 }
 
-/** As in `listclients` of 2.4.4. */
+/** A client as in `listclients` of 2.4.4. */
 export function clientMembers({ id, address, agent, sinceMs }: ListenerReport, nowMs: number): Members {
   return { IP: address, UserAgent: agent, Connected: secondsSince(sinceMs, nowMs), ID: numberOf(id) };
 }
 
-/** As within a source in Icecast-KH; `lag` is in bytes. */
+/** A listener as within a source in Icecast-KH; `lag` is in bytes. */
 export function listenerMembers(listener: ListenerReport, bitrateKbps: number, nowMs: number): Members {
   const { id, address, agent, referer, lagMs, sinceMs } = listener;
   const number = numberOf(id);
@@ -95,7 +95,7 @@ export function listenerMembers(listener: ListenerReport, bitrateKbps: number, n
   };
 }
 
-/** The listener id for a number that Icecast's clients use. */
+/** The listener id for a client's number in Icecast's interface. */
 export function clientId(number: number): string {
   return `${Math.floor(number / OF_PROCESS)}-${number % OF_PROCESS}`;
 }

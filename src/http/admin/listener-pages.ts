@@ -1,21 +1,21 @@
 /**
- * Pages of the listeners of all processes, by age. Each process first sends the ages of those that match, then reports only those on the page: a late
- * page costs the same as the first one.
+ * Pages of the listeners of all processes, oldest first. Each process first sends the ages of matching listeners, then reports only those on the
+ * page, so that few reports are made for a late page.
  */
 
 import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
 
-/** By the number of the process. */
+/** Positions of listeners, by the number of the process. */
 type Places = ProcessQuestions['listeners']['ask']['places'];
 
 export interface ListenerPage {
-  /** Of all that match. */
+  /** The number of all matching listeners. */
   readonly total: number;
   /** Oldest first. */
   readonly listeners: readonly ListenerReport[];
 }
 
-/** @param offset of the first, among all that match @param limit how many at most */
+/** @param offset that of the first on the page, among all matching listeners @param limit maximum number on the page */
 export async function listenerPage(
   queries: AdminQueries,
   filter: ListenerFilter,
@@ -32,7 +32,7 @@ export async function listenerPage(
   return { total, listeners: await reportsOf(queries, filter, placesOf(numbers, first, end)) };
 }
 
-/** All that match, oldest first: up to `max`, in steps of `atOnce`. */
+/** All matching listeners, oldest first: at most `max`, fetched `atOnce` at a time. */
 export async function allListeners(
   queries: AdminQueries,
   filter: ListenerFilter,
@@ -61,13 +61,13 @@ async function reportsOf(queries: AdminQueries, filter: ListenerFilter, places: 
   return (await queries.all('listeners', { ...filter, places })).flat().sort(byAge);
 }
 
-/** The positions between two, by the numbers of the processes. */
+/** The ranges of positions between two, without empty ones. */
 function placesOf(numbers: readonly number[], from: readonly number[], to: readonly number[]): Places {
   const between = numbers.map((process, i) => [process, { from: from[i]!, count: to[i]! - from[i]! }] as const);
   return Object.fromEntries(between.filter(([, { count }]) => count > 0));
 }
 
-/** Skips the `count` next oldest. Returns how many of each process are skipped. @param passed how many were skipped before */
+/** Skips the `count` next oldest. @param passed how many of each process were skipped before @returns how many are now */
 function passOldest(startedMs: readonly (readonly number[])[], passed: readonly number[], count: number): number[] {
   const counts = [...passed];
   for (let i = 0; i < count; i++) {

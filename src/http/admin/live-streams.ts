@@ -1,7 +1,7 @@
 /**
  * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the lines of the log. All
- * streams share one check a second, and without streams there is none. Limits: a stream that is not read is cut, and there are at most `streams` of
- * them; past that the user with the most loses one. A stream ends when the rights or secrets of its user change: clients reconnect.
+ * streams share one check a second; without streams there is none. A stream that is not read is cut. There are at most `mostStreams`; past that the
+ * user with the most loses one. A stream ends when the rights or secrets of its user change; clients reconnect.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -14,15 +14,15 @@ import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const EVERY_MS = 1000;
-/** Unread bytes of earlier checks in a connection. Those of one check may exceed it, since they are written all at once. */
+/** Maximum of unread bytes from earlier checks in a connection. A single check may exceed it, since it is written at once. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** The newest lines, which a new reader gets at once. */
+/** Maximum size of the newest lines, which a new reader gets at once. */
 const MAX_KNOWN_BYTES = 524_288;
-/** How much later than others a process may report its lines: one that hangs for longer is ended. */
+/** How much later than others a process may report its lines; one that hangs for longer is ended. */
 const LATE_MS = 5000;
-/** A stream that has ended is cut after this time without a byte taken. */
+/** An ended stream is cut if its client takes no byte for this time. */
 const MAX_ENDING_MS = 2000;
-/** Checks without news before an event says that the stream goes on: a page cannot see comments. */
+/** After this many checks without news, an event shows that the stream is alive: a page cannot see comments. */
 const SILENT_CHECKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 const ALIVE = eventText('alive', {});
@@ -31,7 +31,7 @@ interface LiveStream {
   readonly response: ServerResponse;
   readonly user: string;
   readonly login: AdminUser['login'];
-  /** AdminAccess.standing at its beginning. */
+  /** The result of AdminAccess.standing when the stream began. */
   readonly standing: string | null;
   /** Bytes of its first message, which do not count as unread. */
   readonly firstBytes: number;
@@ -45,10 +45,11 @@ export class LiveStreams {
   readonly #parts: LiveParts;
   readonly #events = new Set<LiveStream>();
   readonly #logs = new Set<LiveStream>();
-  /** Channel → its JSON as it was sent last. */
+  /** Channel → its JSON as last sent. */
   #sent = new Map<string, string>();
-  /** Process → the time of its last line that was sent; and the latest of all. */
+  /** Process → the time of the last line of it that was sent. */
   readonly #lineMs = new Map<number, number>();
+  /** The latest of these times. */
   #lastLineMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #isChecking = false;
@@ -84,7 +85,7 @@ export class LiveStreams {
     this.#open(reply, this.#logs, { user, login, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
-  /** Ends streams of users whose rights or secrets have changed. */
+  /** Ends streams of users whose rights or secrets have changed, or whose login is over. */
   refresh(): void {
     for (const stream of this.#all()) {
       const { user: name, login } = stream;
@@ -113,14 +114,14 @@ export class LiveStreams {
     this.#end(this.#surplusFor(user)!);
   }
 
-  /** Removes it first, since nothing may be written behind the end. */
+  /** Removes it first, since nothing may be written after the end. */
   #end(stream: LiveStream): void {
     for (const all of [this.#events, this.#logs]) all.delete(stream);
     stream.response.socket?.setTimeout(MAX_ENDING_MS);
     stream.response.end();
   }
 
-  /** The oldest stream of the user with the most, if this user would have fewer even with a new one; null: there is none. */
+  /** The oldest stream of the user with the most, if this user would have fewer even with a new one; null: none. */
   #surplusFor(user: string): LiveStream | null {
     const streams = this.#all();
     const countOf = (name: string) => streams.filter((stream) => stream.user === name).length;
@@ -129,7 +130,7 @@ export class LiveStreams {
     return streams.find((stream) => countOf(stream.user) === most) ?? null;
   }
 
-  /** @param first message, which it has had no time to read */
+  /** @param first its first message */
   #open(
     reply: FastifyReply,
     all: Set<LiveStream>,
@@ -156,7 +157,7 @@ export class LiveStreams {
 
   async #check(): Promise<void> {
     if (this.#isChecking) return;
-    // A login may be over, or was ended.
+    // A login may have expired or been ended.
     this.refresh();
     this.#isChecking = true;
     try {
@@ -186,7 +187,7 @@ export class LiveStreams {
     if (news.length > 0) send(this.#logs, news.map((line) => eventText('line', line)).join(''));
   }
 
-  /** Lines that were not sent yet; those of a slow process may be older than others that were sent. @param lines oldest first */
+  /** Lines that were not sent yet; those of a slow process may be older than lines sent before. @param lines oldest first */
   #takeNews(lines: readonly LogLine[]): LogLine[] {
     const news = lines.filter(({ process, atMs }) => atMs > (this.#lineMs.get(process) ?? 0));
     for (const { process, atMs } of news) this.#lineMs.set(process, atMs);
@@ -211,7 +212,7 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
   });
 }
 
-/** A response that is closed already emits no 'close' any more: its stream would never end. @throws Refusal unavailable */
+/** Refuses a response that is closed already: it no longer emits 'close', so its stream would never end. @throws Refusal unavailable */
 function checkIsThere({ raw }: FastifyReply): void {
   if (raw.destroyed) throw new Refusal('unavailable', 'Nobody waits for this stream any more.');
 }

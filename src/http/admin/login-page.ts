@@ -1,6 +1,6 @@
 /**
- * The form by which an operator logs in. Its policy lets it be sent to this origin only. It needs no script; with one, what stands behind # in the
- * address (a channel, say) is sent along and stands there again behind the redirect. A server never learns it.
+ * The form by which an operator logs in. Its policy allows submitting it to this origin only. It works without scripts; its script only puts the
+ * page's fragment (such as a channel) into the form's address, so that the redirect keeps it. The server never sees the fragment.
  */
 
 import { createHash } from 'node:crypto';
@@ -9,9 +9,9 @@ import { html } from '../page/markup-template.js';
 import { ADMIN_HEADERS } from './admin-access.js';
 
 interface LoginPage {
-  /** Where it is sent, from the page. */
+  /** The form's target, relative to the page. */
   readonly action: 'login' | 'admin/login';
-  /** Why it is there again; "": it is not. */
+  /** Why the form is shown again; "": it is shown for the first time. */
   readonly trouble: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ const HEADERS = {
   ...ADMIN_HEADERS,
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `default-src 'none'; script-src ${hashOf(SCRIPT)}; style-src ${hashOf(STYLE)}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
-  // With no-referrer a browser says that the form is of no origin.
+  // With no-referrer a browser would send `Origin: null` with the form.
   'Referrer-Policy': 'same-origin',
   Vary: 'Accept, Cookie',
 };

@@ -1,7 +1,6 @@
 /**
- * Logging in and out of the operator page. `POST /admin/login` takes a form of this origin, behind the gate of all secrets; `POST /admin/logout` ends
- * the login in all processes. The cookie has no Path, so that it is right below a
- * path of a proxy too: a browser takes that of the request, `…/admin`.
+ * Logging in and out of the operator page. `POST /admin/login` accepts a form from this origin, limited by the secret gate; `POST /admin/logout` ends
+ * the login in all processes. The cookie has no Path: browsers use that of the request, `…/admin`, which is right below a proxy's path too.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -54,7 +53,7 @@ async function logIn(parts: AdminParts, request: FastifyRequest, reply: FastifyR
     if (!logins.isReady) await queries.hub('beginLogins', null);
     if (!logins.isReady) throw new Refusal('unavailable', 'The server is starting. Try again.');
     const begun = logins.begin(user.name);
-    // A reload may have removed the password while the key was made.
+    // A reload may have removed the password while the key was generated.
     if (begun === null) throw wrongForm();
     const { value, seconds } = begun;
     auditDone(log, user, LOG_IN, {});
@@ -82,7 +81,7 @@ function registerLogout(app: FastifyInstance, { access, queries, log, isSecure }
     config: ADMIN_ROLE,
     bodyLimit: BODY_BYTES,
     handler: async (request, reply) => {
-      // Without any right: a reload may have taken them, and the cookie is to end all the same.
+      // Needs no right: a reload may have removed the user's rights, and the login must end all the same.
       const user = await access.require(request, reply, [], LOG_OUT);
       const { login } = user;
       if (login === undefined)

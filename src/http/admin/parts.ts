@@ -1,4 +1,4 @@
-/** What the admin interface needs of the rest of the server; wired in app/worker/network.ts. */
+/** The rest of the server, as the admin interface uses it; wired in app/worker/network.ts. */
 
 import type { IncomingMessage } from 'node:http';
 import type { AdminQueries, ChannelReport } from '../../admin/admin-reports.js';
@@ -8,7 +8,7 @@ import type { Track } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';
 import type { AdminAccess } from './admin-access.js';
 
-/** As titles/pushes.ts has them. */
+/** See titles/pushes.ts. */
 export interface AdminTitles {
   push(channel: string, input: PushInput, connection?: string): Promise<{ readonly json: string }>;
   withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean>;
@@ -18,15 +18,15 @@ export interface AdminTitles {
 
 export interface AdminParts {
   readonly access: AdminAccess;
-  /** How the client reaches this server (http/stream/public-url.ts). */
+  /** The URL and host by which the client reaches this server (http/stream/public-url.ts). */
   reachedBy(request: IncomingMessage): { readonly base: string; readonly host: string };
-  /** Whether the client came by https. */
+  /** Whether the client uses https. */
   isSecure(request: IncomingMessage): boolean;
   readonly queries: AdminQueries;
   readonly log: Log;
   readonly titles: AdminTitles;
   readonly pushLimits: () => PushLimits;
-  /** Takes one push from the rate of the channel, which pushes with a token share. @throws Refusal too-many */
+  /** Takes one push from the rate of the channel, shared with pushes by token. @throws Refusal too-many */
   takePush(channel: string): void;
   /** The Server header. */
   readonly server: string;
@@ -34,12 +34,12 @@ export interface AdminParts {
   /** Keys of the channels, in configured order. */
   keys(): readonly string[];
   channels(): Promise<readonly ChannelReport[]>;
-  /** How many push tokens the configuration has for a channel. */
+  /** The number of a channel's push tokens in the configuration. */
   configuredTokens(channel: string): number;
-  /** Reads the configuration again; resolves with the changes, rejects with the reason why it was not applied. */
+  /** Reloads the configuration; resolves with the changes, rejects with the reason why it was not applied. */
   reload(): Promise<string>;
   mostRefusals(): number;
-  /** Live streams at a time. */
+  /** Maximum number of simultaneous live streams. */
   mostStreams(): number;
   wallMs(): number;
 }

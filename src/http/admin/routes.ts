@@ -13,9 +13,9 @@ import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from '
 const BODY_BYTES = 65_536;
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };
 
-/** What an act did. */
+/** The result of an act. */
 export interface Done {
-  /** For the log; without secrets. */
+  /** Details for the log, without secrets. */
   readonly what: Readonly<Record<string, unknown>>;
   /** Absent: 204. */
   readonly answer?: unknown;
@@ -35,7 +35,7 @@ export class AdminRoutes {
   readonly #access: AdminAccess;
   readonly #log: Log;
   readonly #users = new WeakMap<FastifyRequest, AdminUser>();
-  /** Path → the methods that it takes. */
+  /** Path → its methods. */
   readonly #methods = new Map<string, string[]>();
 
   constructor(app: FastifyInstance, access: AdminAccess, log: Log) {
@@ -49,7 +49,7 @@ export class AdminRoutes {
     return this.#users.get(request)!;
   }
 
-  /** @param answer returns the value to send as JSON, or undefined where it has sent the answer itself */
+  /** @param answer returns the value to send as JSON, or undefined if it has sent the answer itself */
   read(url: string, answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void {
     this.#addMethods(url, ['GET', 'HEAD']);
     this.#app.route({
@@ -87,7 +87,7 @@ export class AdminRoutes {
     });
   }
 
-  /** Performs an act and logs it. @param asked is logged if it is refused */
+  /** Performs an act and logs it. @param asked logged if the act is refused */
   async audited(user: AdminUser, act: string, asked: object, perform: () => Promise<Done>): Promise<Done> {
     try {
       const done = await perform();
@@ -100,7 +100,7 @@ export class AdminRoutes {
     }
   }
 
-  /** After all routes are registered: refuses all other methods. */
+  /** Called after all routes are registered: refuses all other methods. */
   finish(): void {
     for (const [url, methods] of this.#methods) {
       refuseOthers(this.#app, url, methods.join(', '), 'This path takes other methods.', ADMIN_ROLE);

@@ -20,7 +20,7 @@ const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/;
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
-/** Limits at which years have four digits in every time zone, also at the end of the last month. */
+/** Within these, years have four digits in every time zone, also at the end of the last month. */
 const [FIRST_YEAR, LAST_YEAR] = [1970, 9998];
 const YEARS = `of the years ${FIRST_YEAR} to ${LAST_YEAR}`;
 const CATEGORY = /^[\x20-\x7e]{0,64}$/;
@@ -60,7 +60,8 @@ export class StatisticsQuery {
 
   /**
    * `from` and `to`, by default the last 24 hours.
-   * @param nowMs unix milliseconds @param by of a series: by day, a day is one of UTC, as days are kept, so that no day counts for two months
+   * @param nowMs unix milliseconds @param by the period of a series: with `day`, days are those of UTC, as they are stored, so that none counts for
+   * two months
    */
   span({ timezone }: Subject, nowMs: number, by?: Period): TimeSpan {
     const beforeMs = this.#time('to', timezone, by) ?? nowMs;
@@ -83,7 +84,7 @@ export class StatisticsQuery {
     return { month, fromMs: momentOf(`${month}-01`, timezone) ?? 0, beforeMs: momentOf(`${next}-01`, timezone) ?? 0 };
   }
 
-  /** `form`: each play, or each recording as a report of use. */
+  /** `form`: rows for plays, or for recordings (a report of use). */
   form(): 'plays' | 'use' {
     return this.#choice('form', ['plays', 'use']) ?? 'plays';
   }
@@ -101,7 +102,7 @@ export class StatisticsQuery {
     return category;
   }
 
-  /** To be called after all parameters are read. @throws Refusal invalid, with all bad fields */
+  /** Called after all parameters are read. @throws Refusal invalid, with all bad fields */
   check(): void {
     if (this.#errors.length > 0) throw invalid(this.#errors);
   }
@@ -129,7 +130,7 @@ export class StatisticsQuery {
   }
 }
 
-/** Whether its year is allowed. @param text of a time */
+/** Whether the year is allowed. @param text begins with the year */
 function isOfYears(text: string): boolean {
   const year = Number(text.slice(0, 4));
   return year >= FIRST_YEAR && year <= LAST_YEAR;

@@ -1,6 +1,6 @@
 /**
- * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; as JSON, and as CSV with `.csv` at the end
- * of the path. What they mean: src/statistics/README.md.
+ * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; as JSON, or as CSV if the path ends in
+ * `.csv`. Their meaning: src/statistics/README.md.
  */
 
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
@@ -22,7 +22,7 @@ export interface StatisticsParts {
   readonly access: AdminAccess;
   readonly reader: StatisticsReader;
   readonly clock: Clock;
-  /** Of the present configuration. */
+  /** The stations in the present configuration. */
   stations(): readonly CountedStation[];
 }
 
@@ -30,7 +30,7 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const STATISTICS_PATH = '/admin/api/statistics';
 
 /**
- * Parses the query, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.
+ * Parses the query at once, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.
  * @param isCsv whether the path ends in .csv
  */
 type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => () => Promise<Buffer>;
@@ -50,7 +50,7 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
         const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
         const hasBom = query.hasBom();
         const body = await turns.take(reply.raw, answer(query, isCsv));
-        // Not kept, so it needs no tag.
+        // Never cached, so it needs no tag.
         const whole = new CompressibleBody(isCsv && hasBom ? Buffer.concat([Buffer.from(BOM), body]) : body, '');
         const { headers, bytes } = compressed(request.raw, whole);
         return reply.headers({ ...headers, 'Content-Type': isCsv ? CSV_TYPE : JSON_TYPE }).send(await bytes());

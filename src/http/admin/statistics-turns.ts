@@ -1,5 +1,5 @@
 /**
- * Limits answers of statistics, which can need tens of megabytes until their reader has them: one is made at a time, and STATISTICS_PLACES requests
+ * Limits answers of statistics, which may occupy tens of megabytes until their reader has them: one is made at a time, and STATISTICS_PLACES requests
  * are admitted, from their arrival until their response is closed; others are refused. Owned by registerStatistics.
  */
 
@@ -15,16 +15,16 @@ export class StatisticsTurns {
   #taken = 0;
   readonly #answers = new SerialQueue();
 
-  /** Resolves with the result of `make`, called in its turn. Rejects as `make` does, and with Refusal unavailable: full, or the client has gone. */
+  /** Resolves with the result of `make`, called in its turn. Rejects as `make` does, or with Refusal unavailable: full, or the client has gone. */
   async take<T>(response: ServerResponse, make: () => Promise<T>): Promise<T> {
-    // A response that is closed already emits no 'close' any more.
+    // A response that is closed already no longer emits 'close'.
     if (response.destroyed) throw clientGone();
     if (this.#taken >= STATISTICS_PLACES) {
       throw retryLater('unavailable', 'Too many statistics are asked for at once.', RETRY_SECONDS);
     }
     this.#taken++;
     const made = this.#answers.run(() => (response.destroyed ? Promise.reject(clientGone()) : make()));
-    // Even if the client has gone it counts until its answer has been made.
+    // Even if the client has gone, it counts until its answer has been made.
     response.once('close', () => void this.#free(made));
     return made;
   }

@@ -10,14 +10,14 @@ export interface TitleReport {
   readonly artist: string;
   readonly song: string;
   readonly album: string;
-  /** The URL of an image as it was pushed. */
+  /** The URL of an image, as pushed. */
   readonly cover: string;
   /** 0: no known end. */
   readonly durationSeconds: number;
   readonly source: TitleSource;
   /** When it took effect, unix milliseconds. */
   readonly sinceMs: number;
-  /** Whether a push with its id corrects it; otherwise that push is another play. */
+  /** Whether a push with its id corrects it; otherwise such a push is another play. */
   readonly isCorrectable: boolean;
 }
 
