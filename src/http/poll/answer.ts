@@ -1,8 +1,8 @@
 /**
- * The answer with one channel's last record in two forms: its parts, for Node's HTTP server, and the whole answer as bytes, for
- * PollConnection. Rendered on first use, and again when the record or the second has changed.
+ * The answer with one channel's last record, in two forms: its parts, for Node's HTTP server, and the whole answer as bytes, for
+ * PollConnection. Rendered on first use, and again after the record or the second has changed.
  *
- * Invariant: both are the same, byte for byte; test/http/poll/poll-acceptor.test.ts compares them.
+ * Invariant: both forms are equal, byte for byte; test/http/poll/poll-acceptor.test.ts compares them.
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -43,25 +43,25 @@ export function headersOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<
   return { ...kept, 'Content-Type': answer.type, 'Content-Length': Buffer.byteLength(answer.body!) };
 }
 
-/** Other spellings of a target are not answered here, so there are at most six for each channel. */
+/** Other spellings of a target go to Node's HTTP server, so there are at most six answers for each channel. */
 const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?$/;
 
-/** All answers of one address. */
+/** All rendered answers of one address. */
 export class PollAnswers {
   readonly #feed: Feed;
   readonly #headers: AddressHeaders;
   readonly #kept: string;
-  /** By path and query; of known channels only, so clients cannot make it grow. */
+  /** By path and query. Only of known channels, so clients cannot make it grow. */
   readonly #answers = new Map<string, PollAnswer>();
 
-  /** @param headers of the address @param keepAliveMs how long Node's server keeps an idle connection */
+  /** @param headers those of the address @param keepAliveMs how long Node's server keeps an idle connection */
   constructor(feed: Feed, headers: AddressHeaders, keepAliveMs: number) {
     this.#feed = feed;
     this.#headers = headers;
     this.#kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
   }
 
-  /** @param target path and query as requested. Undefined: the channel is unknown, or TARGET does not match */
+  /** @param target path and query as requested @returns undefined: the channel is unknown, or TARGET does not match */
   of(target: string): PollAnswer | undefined {
     const known = this.#answers.get(target);
     if (known?.isThere) return known;
@@ -81,14 +81,14 @@ export class PollAnswer {
   readonly #headers: AddressHeaders;
   readonly #kept: string;
   #view: RecordView | null = null;
-  /** Unix time of the renderings below. */
+  /** Unix time (seconds) of the two renderings below. */
   #second = Number.NaN;
-  /** 200 or 204. */
+  /** The 200 or 204. */
   #full: string | null = null;
-  /** 304. */
+  /** The 304. */
   #same: string | null = null;
 
-  /** @param last undefined: the channel was removed */
+  /** @param last returns undefined if the channel was removed */
   constructor(last: () => RecordView | null | undefined, form: ReadForm, headers: AddressHeaders, kept: string) {
     this.#last = last;
     this.#form = form;

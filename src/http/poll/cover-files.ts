@@ -1,6 +1,6 @@
 /**
- * `/metadata/channel/{key}/cover/{name}`: pictures of a channel's folder of covers (src/covers). Read when they are asked for, and kept in memory up
- * to a number of bytes, so that a crowd shares one.
+ * `/metadata/channel/{key}/cover/{name}`: pictures from a channel's folder of covers (src/covers). They are read on request, and cached up to
+ * KEPT_BYTES, so that a crowd shares one.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -19,9 +19,9 @@ import { matchesTag, notFound, READ_CORS, READ_PREFLIGHT, readOnly } from '../re
 const PATH = /^\/metadata\/channel\/([^/]+)\/cover\/([^/]+)$/;
 const CACHE_CONTROL = 'public, max-age=3600';
 const KEPT_BYTES = 16 * 1024 * 1024;
-/** Of pictures in unfinished answers, as in-flight.ts counts them. */
+/** Limits of pictures in unfinished answers, as in-flight.ts counts them. */
 const IN_FLIGHT = { bytes: 64 * 1024 * 1024, bytesPerAddress: 16 * 1024 * 1024 };
-/** Files that are read at a time. */
+/** Maximum number of files read simultaneously. */
 const MAX_READING = 16;
 
 interface KeptPicture {
@@ -32,7 +32,7 @@ interface KeptPicture {
 
 export interface CoverFilesParts {
   readonly proxies: Proxies;
-  /** Of a channel's covers; undefined: it has none. */
+  /** The folder of a channel's covers; undefined: none. */
   folderOf(channel: string): string | undefined;
   /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
@@ -97,7 +97,7 @@ export class CoverFiles implements HttpService {
     }
   }
 
-  /** Null: there is none. */
+  /** Null: there is no such picture. */
   async #read({ path }: Picture): Promise<KeptPicture | null> {
     const found = await stat(path).catch(() => null);
     if (found === null || !found.isFile() || found.size === 0 || found.size > MAX_PICTURE_BYTES) return null;
@@ -110,7 +110,7 @@ export class CoverFiles implements HttpService {
       throw tooMany();
     }
     const reading = readFile(path).then((content) => {
-      // It is being written: a half of it would be kept by caches.
+      // It is being written, and caches would keep the incomplete picture.
       if (content.length !== found.size) throw retryLater('unavailable', 'The picture is being written.', 1);
       const made: KeptPicture = { content, bytes: content.length, etag: `"${contentTag(content)}"` };
       this.#kept.set(version, made);
@@ -121,7 +121,7 @@ export class CoverFiles implements HttpService {
   }
 }
 
-/** It went after its size was read. */
+/** Null for a file that was removed after its size was read. */
 function gone(error: NodeJS.ErrnoException): null {
   if (error.code !== 'ENOENT') throw error;
   return null;

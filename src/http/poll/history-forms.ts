@@ -1,5 +1,5 @@
 /**
- * Renders the history: channel records with `from` and `to`, an as-run log in CSV (RFC 4180), or RSS 2.0 for readers of feeds. Pure.
+ * Renders the history: channel records with `from` and `to`, an as-run log in CSV (RFC 4180), or RSS 2.0 for feed readers. Pure.
  */
 
 import { csvLine } from '../../base/csv.js';
@@ -12,7 +12,7 @@ const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
 export type HistoryForm = 'json' | 'csv' | 'rss';
 
-/** A page is `open`, an entry, `separator`, another entry, `close`. */
+/** A page consists of `open`, lines with `separator` between them, and `close`. */
 interface HistoryWriter {
   readonly type: string;
   open(face: ChannelFace): string;
@@ -33,7 +33,7 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
     separator: ',',
     close: ']',
   },
-  /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe. */
+  /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would execute get an apostrophe. */
   csv: {
     type: 'text/csv; charset=utf-8',
     open: () => `${CSV_HEAD}\r\n`,
@@ -57,7 +57,7 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
       )}`,
     line: ({ record, fromMs }, face) => {
       const view = new RecordView(record, face);
-      // Also where the sender's id came later: readers of feeds show another guid as another item.
+      // The same also if the sender's id came later: feed readers show another guid as another item.
       const guid = `${record.channel} ${fromMs} ${playId(record)}`;
       const cover = view.cover === '' ? '' : `<media:thumbnail url="${quoted(view.cover)}"/>`;
       const members = {
@@ -76,7 +76,7 @@ function utcMs(unixMs: number): string {
   return new Date(unixMs).toISOString();
 }
 
-/** As the value of an attribute. */
+/** Escapes the value of an attribute. */
 function quoted(text: string): string {
   return escapeMarkup(text).replaceAll('"', '&quot;');
 }

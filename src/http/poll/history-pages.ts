@@ -1,9 +1,9 @@
 /**
- * Pages of history, each rendered once for all who ask, and cached until the channel has a new title, up to a number of bytes in all. Other pages
- * are rendered a few entries at a time, one page after the other, in a small share of the CPU time. Requests wait in a short queue, with a limit for
+ * Pages of history, each rendered once for all clients, and cached until the channel has a new title, up to a total of `cacheBytes`. Pages are
+ * rendered a few entries at a time, one page after the other, in a small share of the CPU time. Requests wait in a short queue, with a limit for
  * each address; past it they are refused. Addresses take turns (history-queue.ts).
  *
- *   request ─► cached? ─► else: queued ─► rendered, some entries a step ─► cached ─► in flight until its answers are taken
+ *   request ─► cached? ─► else: queued ─► rendered, some entries a step ─► cached ─► in flight until its answers are closed
  *
  * Invariant: a page is never older than the last committed change, a page is rendered only while a client waits for it, and only the first job of
  * the queue has rendered entries. Owned by Poll.
@@ -32,12 +32,12 @@ const SLICE_MS = 2;
 const PAUSE = 6;
 /** Entries that are rendered between two checks of the time; the largest take 0.2 ms each. */
 const STEP = 8;
-/** Entries that are looked through for one page: of those of some content types few may be wanted. */
+/** Maximum number of entries read for one page, since few of them may have the requested content types. */
 export const MAX_LOOKED_THROUGH = 20_000;
-/** Entries expire without a change of the version. */
+/** A cached page is dropped after this, since entries expire without a change of the version. */
 const FRESH_MS = 10_000;
 
-/** Newest first; at most `limit`, of those that began before `beforeMs` (unix milliseconds). */
+/** Reads at most `limit` entries, newest first, that began before `beforeMs` (unix milliseconds). */
 export type ReadHistory = (
   channel: string,
   page: { readonly limit: number; readonly beforeMs: number | undefined },
@@ -47,24 +47,24 @@ export interface HistoryOptions {
   readonly read: ReadHistory;
   /** Changes with each committed change of the channel. */
   versionOf(channel: string): number;
-  /** Entries in one answer. */
+  /** Maximum number of entries in one answer. */
   readonly entries: number;
-  /** Of one answer, which has at least one entry. */
+  /** Maximum size of one answer, which has at least one entry. */
   readonly pageBytes: number;
   readonly cacheBytes: number;
-  /** Pages in the queue. */
+  /** Maximum number of pages in the queue. */
   readonly waiting: number;
   readonly waitingPerAddress: number;
-  /** Of pages in unfinished answers, with their compressed forms (in-flight.ts). */
+  /** Maximum bytes of pages in unfinished answers, with their compressed forms (in-flight.ts). */
   readonly bytesInFlight: number;
   readonly bytesInFlightPerAddress: number;
-  /** With the other processes; absent: there are none. */
+  /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
 }
 
-/** A client that asks. */
+/** A client that requests a page. */
 export interface HistoryReader {
-  /** The address or network that limits count (base/ip.ts). */
+  /** The address or network to which limits apply (base/ip.ts). */
   readonly origin: string;
   readonly response: ServerResponse;
 }
@@ -75,11 +75,11 @@ interface Kept {
 }
 
 interface Job {
-  /** Of the page and its version. */
+  /** The name of the page and its version. */
   readonly name: string;
   readonly page: HistoryRequest;
   readonly version: number;
-  /** Of the first reader that asked. */
+  /** The origin of the first reader. */
   readonly origin: string;
   readonly pieces: Buffer[];
   readonly tag: PiecewiseTag;
@@ -123,11 +123,11 @@ export class HistoryPages {
 
   /**
    * A page of a known channel. Resolves with the body, which counts as in flight until the response is closed. Rejects with Refusal unavailable
-   * when too many pages are queued or in flight, or the response is closed; and with errors of the store.
+   * if too many pages are queued or in flight, or the response is closed; and with errors of the store.
    */
   async of(page: HistoryRequest, asker: HistoryReader): Promise<CompressibleBody> {
     const body = this.#keptOf(page) ?? (await this.#job(page, asker).body);
-    // A response that is closed already emits no 'close' any more.
+    // A response that is closed already no longer emits 'close'.
     if (asker.response.destroyed) throw clientGone();
     if (!this.#inFlight.enter(body, weightOf(body), asker.origin, asker.response)) throw tooMany();
     return body;
@@ -138,7 +138,7 @@ export class HistoryPages {
     return kept?.version === this.#options.versionOf(page.channel) ? kept.body : undefined;
   }
 
-  /** The job that renders the page. @throws Refusal unavailable */
+  /** The job that renders the page: that of other readers, or a new one. @throws Refusal unavailable */
   #job(page: HistoryRequest, asker: HistoryReader): Job {
     const { origin } = asker;
     const version = this.#options.versionOf(page.channel);
@@ -159,7 +159,7 @@ export class HistoryPages {
     return job;
   }
 
-  /** False: there is no place in the queue. */
+  /** Makes room in the queue. False: it is full. */
   #makeRoom(origin: string): boolean {
     if (this.#jobs.size + this.#all.others('history pages') < this.#options.waiting) return true;
     const last = this.#jobs.lastOfMost(origin);
@@ -167,7 +167,7 @@ export class HistoryPages {
     return last !== null;
   }
 
-  /** Renders after the pause. */
+  /** Renders when the pause is over. */
   #resume(): void {
     if (this.#isDue) return;
     const waitMs = this.#pausedUntilMs - performance.now();
@@ -203,13 +203,13 @@ export class HistoryPages {
     }
   }
 
-  /** Renders some entries. True: the page is complete. */
+  /** Renders some entries. Returns whether the page is complete. */
   #step(job: Job): boolean {
     const { channel, form, limit, fromMs = Number.NEGATIVE_INFINITY, etypes } = job.page;
     const wanted = etypes === undefined ? Math.min(STEP, limit - job.entries) : STEP;
     const entries = this.#options.read(channel, { limit: wanted, beforeMs: job.beforeMs });
     const face = this.#feed.face(channel);
-    // A reload has taken it out meanwhile.
+    // A reload has removed the channel meanwhile.
     if (face === undefined) throw notFound();
     job.lookedThrough += entries.length;
     if (etypes !== undefined && job.lookedThrough > MAX_LOOKED_THROUGH) throw tooLong();
@@ -222,7 +222,7 @@ export class HistoryPages {
       add(job, piece);
       job.entries++;
     }
-    // Checked early, not after the whole page was rendered in vain.
+    // Checked early, so that no whole page is rendered in vain.
     const weight = FORMS * job.bytes;
     if (!job.askers.some(({ origin }) => this.#inFlight.fits(weight, origin))) throw tooMany();
     job.beforeMs = entries.at(-1)?.fromMs;
@@ -270,7 +270,7 @@ function makeJob(name: string, page: HistoryRequest, version: number, asker: His
   return job;
 }
 
-/** Hashes piece by piece: a large page would take long at once. */
+/** Adds a piece, and its part of the hash: hashing a large page at once would take too long. */
 function add(job: Job, piece: Buffer): void {
   job.pieces.push(piece);
   job.tag.add(piece);

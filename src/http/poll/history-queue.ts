@@ -1,6 +1,6 @@
 /**
- * Pages of history that wait to be rendered, each for all origins that asked for it. Origins take turns (net/limits/origin-turns.ts); the page whose
- * turn it is stays the first until it is removed. Owned by HistoryPages.
+ * Pages of history that wait to be rendered, each for all origins that have requested it. Origins take turns (net/limits/origin-turns.ts); the page
+ * whose turn it is remains first until it is removed. Owned by HistoryPages.
  */
 
 import { OriginTurns } from '../../net/limits/origin-turns.js';
@@ -23,13 +23,13 @@ export class HistoryQueue<T extends QueuedPage> {
     return this.#pages.get(name);
   }
 
-  /** The page is wanted there: a new one, or one that others have asked for. */
+  /** An origin requests the page: a new one, or one that others have requested too. */
   add(page: T, origin: string): void {
     this.#pages.set(page.name, page);
     this.#turns.add(origin, page);
   }
 
-  /** The page whose turn it is; null: none waits. */
+  /** The page whose turn it is; null: the queue is empty. */
   next(): T | null {
     this.#current ??= this.#turns.next() ?? null;
     return this.#current;
@@ -41,9 +41,9 @@ export class HistoryQueue<T extends QueuedPage> {
     for (const { origin } of page.askers) this.#turns.remove(origin, page);
   }
 
-  /** What makes room for a page of this origin: the last one of the origin with most, of those that nobody else wants; null: nothing does. */
+  /** The page to drop for one of this origin: the last of the origin with the most pages that no other origin has requested; null: none. */
   lastOfMost(origin: string): T | null {
-    // An origin with one page more would have one less then.
+    // With only one page more, the other origin would then be the one with fewer.
     const most = this.#turns.most(this.#turns.countOf(origin) + 1);
     const isIts = (page: T) => page.askers.every((asker) => asker.origin === most?.origin);
     return [...(most?.values ?? [])].reverse().find((page) => page !== this.#current && isIts(page)) ?? null;

@@ -1,6 +1,6 @@
 /**
- * `/metadata/channel/{key}/history.json|.csv|.rss?limit=&before=&from=&to=&etype=` (src/http/README.md, "Reading"): reads the requested page from the
- * URL, and gives the headers of the answer. poll.ts answers; history-pages.ts renders the page from the store.
+ * `/metadata/channel/{key}/history.json|.csv|.rss?limit=&before=&from=&to=&etype=` (src/http/README.md, "Reading"): parses the URL, and gives the
+ * headers of the answer. poll.ts answers; history-pages.ts renders the page from the store.
  */
 
 import { Refusal } from '../../base/refusal.js';
@@ -11,7 +11,7 @@ import { HISTORY_FORMS, type HistoryForm } from './history-forms.js';
 
 const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv|rss)$/;
 const DEFAULT_LIMIT = 50;
-/** Of `etype`, separated by commas. */
+/** Maximum number of ranges in `etype`, separated by commas. */
 const MAX_RANGES = 16;
 
 export interface HistoryTarget {
@@ -20,16 +20,16 @@ export interface HistoryTarget {
   readonly query: URLSearchParams;
 }
 
-/** A page of a channel: at most `limit` entries, of those that began at or after `fromMs` and before `beforeMs` (unix milliseconds). */
+/** A page of a channel: at most `limit` entries that began at or after `fromMs`, and before `beforeMs` (unix milliseconds). */
 export interface HistoryRequest {
   readonly channel: string;
   readonly form: HistoryForm;
   readonly limit: number;
   readonly fromMs: number | undefined;
   readonly beforeMs: number | undefined;
-  /** Of these content types; undefined: all. */
+  /** The requested content types; undefined: all. */
   readonly etypes: readonly NumberRange[] | undefined;
-  /** Begins with a byte order mark. */
+  /** Whether it begins with a byte order mark. */
   readonly hasBom: boolean;
 }
 
@@ -40,14 +40,14 @@ export function readHistoryTarget(url: string): HistoryTarget | null {
   return { channel: match[1]!, form: match[2] as HistoryForm, query: new URLSearchParams(queryOf(url)) };
 }
 
-/** The headers of a 200, but for caching and CORS. */
+/** The headers of a 200, except for caching and CORS. */
 export function historyHeaders({ channel, form }: HistoryTarget): Record<string, string> {
   const { type } = HISTORY_FORMS[form];
   if (form !== 'csv') return { 'Content-Type': type };
   return { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${channel}-history.csv"` };
 }
 
-/** @param maxEntries in one answer @throws Refusal invalid (naming the fields) */
+/** @param maxEntries maximum in one answer @throws Refusal invalid (naming the fields) */
 export function readHistoryPage({ channel, form, query }: HistoryTarget, maxEntries: number): HistoryRequest {
   const errors: { readonly field: string; readonly message: string }[] = [];
   const must = (field: string, message: string) => void errors.push({ field, message });

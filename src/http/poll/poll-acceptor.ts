@@ -1,6 +1,6 @@
 /**
- * Takes connections whose first bytes ask for a channel's record directly from the front, and answers plain polls without Node's HTTP
- * objects, which cost more than all the rest of a poll. At its first other request the connection goes to the HTTP server of the address
+ * Takes connections whose first bytes request a channel's record directly from the front, and answers plain polls without Node's HTTP
+ * objects, which cost more than the rest of a poll. At its first other request a connection goes to the HTTP server of the address
  * (poll-connection.ts).
  */
 
@@ -22,7 +22,7 @@ export class PollAcceptor implements AlarmHandler {
   readonly #feed: Feed;
   readonly #clock: Clock;
   readonly #connections: Connections;
-  /** Connection → seconds for which it may be idle. */
+  /** Connection → how many seconds it may be idle. */
   readonly #pollers = new Map<PollConnection, number>();
   #alarm: Alarm;
   #closed = false;
@@ -35,8 +35,9 @@ export class PollAcceptor implements AlarmHandler {
   }
 
   /**
-   * Returns what an address calls with the first bytes of a connection: takes it where they ask for a channel, else returns false.
-   * @param http gets connections with other requests; its keepAliveTimeout counts here too @param headers of the address
+   * Returns the function that an address calls with the first bytes of a connection: it takes the connection if they begin with POLL_START, and
+   * otherwise returns false.
+   * @param http gets connections with other requests; its keepAliveTimeout applies here too @param headers those of the address
    */
   at(http: HttpServer, headers: AddressHeaders): (socket: Socket, first: Buffer) => boolean {
     const keepSeconds = http.keepAliveTimeout / SECOND_MS;
@@ -56,7 +57,7 @@ export class PollAcceptor implements AlarmHandler {
         endWithProblem(socket, tooManyConnections(), headers);
         return true;
       }
-      // Every poll is answered at once, so the connection always counts as idle.
+      // Every poll is answered at once, so its connection always counts as idle.
       this.#connections.end(socket);
       socket.unshift(first);
       this.#pollers.set(new PollConnection(socket, parts), keepSeconds);
@@ -64,18 +65,18 @@ export class PollAcceptor implements AlarmHandler {
     };
   }
 
-  /** Open connections. */
+  /** The number of open connections. */
   get count(): number {
     return this.#pollers.size;
   }
 
-  /** Once a second: closes connections that have sent or read nothing for too long. */
+  /** Called once a second: closes connections that have sent or read nothing for too long. */
   onAlarm(nowMs: number): void {
     for (const [poller, keepSeconds] of this.#pollers) if (++poller.idleSeconds > keepSeconds) poller.drop();
     this.#alarm = this.#clock.alarm(nextWhole(SECOND_MS, nowMs), this);
   }
 
-  /** Takes no more connections; open ones end once their answers are written. */
+  /** Takes no more connections, and ends open ones once their answers are written. */
   close(): void {
     this.#closed = true;
     this.#alarm.cancel();

@@ -16,7 +16,7 @@ import type { Connections } from '../../net/front/connections.js';
 import type { PollAnswer, PollAnswers } from './answer.js';
 import { type PollHead, readPollHead } from './poll-head.js';
 
-/** Written at once to a client that pipelines many requests: up to this size Node copies a text on its stack. */
+/** Answers to pipelined requests are written together up to this size, to which Node copies a text on its stack. */
 const BATCH_BYTES = 16_384;
 const END = '\r\n\r\n';
 
@@ -24,21 +24,22 @@ export interface PollConnectionParts {
   readonly answers: PollAnswers;
   readonly clock: Clock;
   readonly connections: Connections;
-  /** Takes over the connection: it is paused, and its unread bytes are unshifted. */
+  /** Takes over the connection, which is paused, with its unread bytes unshifted. */
   onHandOver(socket: Socket): void;
   /** The connection has closed or was handed over. */
   onGone(poller: PollConnection): void;
 }
 
 export class PollConnection {
-  /** Set to 0 by every chunk; counted up by PollAcceptor. */
+  /** Seconds since the last chunk; counted up by PollAcceptor. */
   idleSeconds = 0;
   readonly #socket: Socket;
   readonly #parts: PollConnectionParts;
-  /** Its last request, and the answer to it. */
+  /** The last request. */
   #head: PollHead | null = null;
+  /** The answer to it. */
   #answer: PollAnswer | undefined;
-  /** The connection was handed over. */
+  /** Whether the connection was handed over. */
   #isOver = false;
 
   /** @param socket paused, with its first bytes unshifted */
@@ -99,7 +100,7 @@ export class PollConnection {
     }
   }
 
-  /** Whether the last head is repeated here. It ends with its only blank line, so no other head begins with it. */
+  /** Whether the last head is repeated at `at`. It ends with its only blank line, so no other head begins with it. */
   #isAgain(text: string, at: number): boolean {
     const head = this.#head;
     return (
@@ -108,12 +109,12 @@ export class PollConnection {
     );
   }
 
-  /** Reads the head that begins here. False: it is not a plain poll, and goes to Node's HTTP server with all that follows. */
+  /** Reads the head at `at`. False: it is not a plain poll, and goes to Node's HTTP server with all bytes after it. */
   #understands(chunk: Buffer, text: string, at: number): boolean {
     const blank = text.indexOf(END, at);
     if (blank < 0) return false;
     const end = blank + END.length;
-    // A copy: a slice would keep all of `text` in memory as long as the head.
+    // A copy, since a slice would keep all of `text` in memory as long as the head.
     const head = readPollHead(chunk.toString('latin1', at, end));
     if (head === null || (head.closes && end < text.length)) return false;
     const answer = this.#parts.answers.of(head.target);
@@ -137,7 +138,7 @@ export class PollConnection {
     this.#parts.onHandOver(socket);
   }
 
-  /** In the next turn, so that other connections are served between two batches of one chunk. */
+  /** In the next turn of the event loop, so that other connections are served between two batches of one chunk. */
   readonly #resumeSoon = (): void => {
     setImmediate(this.#resume);
   };
@@ -146,7 +147,7 @@ export class PollConnection {
     if (!this.#isOver) this.#socket.resume();
   };
 
-  /** The client has finished sending; its requests are answered already. */
+  /** The client has stopped sending; its requests are answered already. */
   readonly #end = (): void => {
     this.#socket.end();
   };

@@ -1,11 +1,11 @@
 /**
- * The head of a plain poll, the only request that PollConnection answers by itself: an unambiguous HTTP/1.1 GET without a body for the last
+ * The head of a plain poll, the only request that PollConnection itself answers: an unambiguous HTTP/1.1 GET without a body for the last
  * record of one channel. Invariant: for anything else, and in doubt, the result is null, and Node's parser decides.
  */
 
-/** How it begins; requests for a WebSocket or a history begin so too. */
+/** A plain poll begins with this; so do requests for a WebSocket or a history. */
 export const POLL_START = 'GET /metadata/channel/';
-/** The largest plain head, with its blank line. Below the smallest limit that can be configured (config/schema.ts), so Node would take it, too. */
+/** Maximum size of a plain head, with its blank line: less than any configurable limit (config/schema.ts), so Node would accept it too. */
 export const PLAIN_BYTES = 1024;
 
 export interface PollHead {
@@ -18,10 +18,10 @@ export interface PollHead {
   readonly closes: boolean;
 }
 
-/** Request line, then headers: a token (RFC 9110, 5.6.2), a colon, a value of visible ASCII and blanks; all lines end in CRLF. */
+/** The request line, then headers: a token (RFC 9110, 5.6.2), a colon, a value of visible ASCII and blanks; all lines end in CRLF. */
 const HEAD = /^GET (\/[!-~]+) HTTP\/1\.1\r\n((?:[!#$%&'*+.^`|~\w-]+:[ -~]*\r\n)+)\r\n$/;
 
-/** Headers of a request that has a body, expects 100 or offers an upgrade. Node's parser takes the last one for `Connection`. */
+/** Headers of requests with a body, with Expect, or with an upgrade; and `proxy-connection`, which Node's parser treats as `Connection`. */
 const NOT_PLAIN = new Set(['content-length', 'transfer-encoding', 'expect', 'upgrade', 'proxy-connection']);
 
 /** Null: not a plain poll. @param text one head with its blank line, one character a byte */

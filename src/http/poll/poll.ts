@@ -55,13 +55,13 @@ export interface PollOptions {
 
 export class Poll implements HttpService {
   readonly role = 'poll';
-  /** At an address without polls: a path for a WebSocket is answered 426 there too. */
+  /** For addresses with the role watch but not poll: answers 426 to a plain request for a WebSocket's path there too. */
   readonly unwatched: HttpService = { role: 'watch', takes: isWatchPath, handle: (exchange) => this.handle(exchange) };
   readonly #feed: Feed;
   readonly #sessions: SessionDirectory;
   readonly #history: HistoryPages;
   readonly #options: PollOptions;
-  /** Station and types → the last rendering, and how many changes it includes. */
+  /** Station and types → the last rendering, and the number of changes that it includes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: CompressibleBody }>();
 
   constructor(feed: Feed, sessions: SessionDirectory, options: PollOptions) {
@@ -99,7 +99,7 @@ export class Poll implements HttpService {
     sendProblem(response, asRefusal(error, this.#options.onError), READ_CORS);
   }
 
-  /** A promise where the session is in another process. */
+  /** A promise if the session is in another process. */
   #answer(target: ReadTarget): ReadAnswer | Promise<ReadAnswer> {
     if (target.form === null) {
       if (target.scope !== 'listener') this.#checkExists(target);

@@ -1,5 +1,5 @@
 /**
- * A watcher's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that names the last messages seen;
+ * A watcher's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that names the last messages sent;
  * comments as pings. The body is close-delimited and written to the socket directly, as bytes that all readers of a message share; Node's
  * response stays open, so that no other request is answered on this connection.
  */
@@ -11,11 +11,11 @@ import { bareOf } from '../../net/front/tracked-connection.js';
 import type { Direct, Transport } from './watch-connection.js';
 
 /**
- * No blank line after a comment or a retry: before the first event it would reset the last event id of a reader that follows the standard
+ * No blank line follows a comment or a retry: before the first event it would reset the last event id of a reader that follows the standard
  * exactly (HTML, 9.2.6: a blank line dispatches, with the id of this connection, which is still empty).
  */
 const COMMENT = Buffer.from(':\n');
-/** Readers reconnect after a restart spread over this time. */
+/** After a restart readers reconnect after RETRY_MIN_MS, and up to RETRY_SPREAD_MS more. */
 const RETRY_MIN_MS = 2000;
 const RETRY_SPREAD_MS = 3000;
 
@@ -26,10 +26,10 @@ const HEADERS = {
   'Access-Control-Allow-Origin': '*',
 };
 
-/** The id of a message for this connection alone. */
+/** The id of a message on this connection. */
 export type IdFor = (message: Message) => string;
 
-/** Sends the head. @returns the socket of the response, which must not be written to any more */
+/** Sends the head. @returns the socket of the response; the response itself must not be written to any more */
 export function beginEvents(response: ServerResponse): Socket {
   const { socket } = response;
   // The body ends with the connection.
@@ -45,7 +45,7 @@ export function headOfEvents(response: ServerResponse): void {
   response.writeHead(200, HEADERS).end();
 }
 
-/** In ten seconds; a client only sends pipelined requests and bytes of TLS. */
+/** Maximum in ten seconds: a client sends only pipelined requests and bytes of TLS. */
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
 export class EventStream implements Transport {
@@ -56,7 +56,7 @@ export class EventStream implements Transport {
   readonly #socket: Socket;
   readonly #idFor: IdFor | null;
 
-  /** @param idFor null: only the first messages get ids of their own, since they are not sent in the order in which they happened */
+  /** @param idFor null: messages have ids of their own, except the first ones, which are not sent in the order in which they happened */
   constructor(response: ServerResponse, socket: Socket, idFor: IdFor | null) {
     this.#response = response;
     this.#socket = socket;

@@ -1,7 +1,7 @@
 /**
- * The messages of one client of the old WebSocket and the answers to them: hapi nes, protocol version 2 (hapijs/nes, PROTOCOL.md).
- * Every message is JSON with a `type` and an `id` of the client's; the answer has both, and where it refuses also `statusCode`
- * and `payload: {error, message}`. Knows no sockets. Owns its subscriptions: `close` ends them all.
+ * Answers the messages of one client of the old WebSocket: hapi nes, protocol version 2 (hapijs/nes, PROTOCOL.md). Every message is
+ * JSON with a `type` and an `id` of the client's; the answer has both, and a refusal also `statusCode` and
+ * `payload: {error, message}`. Knows no sockets. Owns its subscriptions: `close` ends them all.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -16,7 +16,7 @@ export interface NesParts {
   answer(json: string): void;
   /** @throws Refusal not-found */
   checkExists(topic: Topic): void;
-  /** Sends this client the present records and every change, under this path, until the returned function is called. */
+  /** Sends this client the present records and every change, with this path, until the returned function is called. */
   subscribe(path: string, topic: Topic): () => void;
   /** Milliseconds: the interval of pings, and how long the client has to answer. */
   readonly heartbeat: { readonly interval: number; readonly timeout: number };
@@ -104,7 +104,7 @@ export class NesSession {
     if (!Array.isArray(subs)) throw bad('subs must be a list of paths');
     const paths = [...new Set<unknown>(subs)];
     const subscriptions = paths.map((path, i) => this.#subscription(path, i));
-    // All subscriptions or none: clients take a refused hello as fatal.
+    // All subscriptions or none, since clients treat a refused hello as fatal.
     this.#isInitialized = true;
     this.#answer({ type: 'hello', id, heartbeat: this.#parts.heartbeat, socket: randomUUID() });
     for (const subscription of subscriptions) this.#begin(subscription);

@@ -1,6 +1,6 @@
 /**
- * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (src/http/README.md, "Deprecated
- * host"). Its clients are watchers like all others: they share the limits and the feed, and get each record in a `pub` message.
+ * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (src/http/README.md, "Deprecated host").
+ * Its clients are watchers like all others, with the same limits and the same feed, and get each record in a `pub` message.
  *
  *   {"type":"pub","path":"/metachannel/studio","message":{…record…}}
  *
@@ -22,17 +22,17 @@ import type { WatchConnection } from './watch-connection.js';
 import type { Topic, Watchers } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 
-/** Added to MESSAGE_BYTES for each path that a hello may subscribe to. */
+/** Added to MESSAGE_BYTES for each path to which a hello may subscribe. */
 const PATH_BYTES = 160;
 const MESSAGE_BYTES = 4096;
-/** Pings are up to a second late: the shortest time-out that a client is given. */
+/** The shortest time-out that a client is given, since pings are up to a second late. */
 const MIN_TIMEOUT_MS = 2000;
 
 export interface NesOptions {
   readonly pingMs: number;
-  /** Per connection. */
+  /** Maximum number per connection. */
   readonly subscriptions: number;
-  /** That one connection may send in ten seconds; a burst of as many is allowed. */
+  /** Maximum number of frames that one connection may send in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
   /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
@@ -73,14 +73,14 @@ export class Nes implements UpgradeService {
   #open(ws: WebSocket, socket: Socket, address: string): void {
     const transport = new WebSocketTransport(ws, socket, this.#upgrader.maxReceived, () => ws.send(NES_PING));
     const { reader, onGone } = this.#watchers.enter(transport, address);
-    // ws emits 'close' only after it has processed all that it has read.
+    // Not the 'close' of ws, which comes only after it has processed everything that it has read.
     socket.on('close', onGone);
     const { pingMs } = this.#options;
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
     const session = new NesSession({
       answer: (json) => {
         ws.send(json);
-        // A client that does not take its answers is not read until it has.
+        // A client is not read while it does not take its answers.
         if (socket.writableNeedDrain) ws.pause();
       },
       checkExists: (topic) => this.#watchers.checkExists(topic),
@@ -112,7 +112,7 @@ export class Nes implements UpgradeService {
   };
 }
 
-/** The subscriptions of one client. Its reader gets the first messages of all of them as one list. */
+/** The subscriptions of one client. Its reader gets the first messages of all its subscriptions as one list. */
 class Subscriptions implements Firsts {
   readonly id = '';
   readonly #watchers: Watchers;

@@ -3,8 +3,8 @@
  *
  *   /metadata/sse/channel/{key}   /metadata/sse/station/{key}   /metadata/sse/listener/{metaid}[?sync=wire]
  *
- * A client that reconnects names what it saw last by `Last-Event-ID`, or by `?lastEventId=` where a page makes a new EventSource: in channel
- * and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, with the ids of the last messages of its session.
+ * A client that reconnects names the last messages that it saw by `Last-Event-ID`, or by `?lastEventId=` if a page makes a new EventSource: in
+ * channel and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, with the ids of the last messages of its session.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -43,7 +43,7 @@ export class Sse implements HttpService {
     }
   }
 
-  /** @param onOpen called when the answer, which has no end, has begun */
+  /** @param onOpen called when the endless answer has begun */
   #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw readOnly();
@@ -67,7 +67,7 @@ export class Sse implements HttpService {
   }
 }
 
-/** The ids of one connection, which remembers its last now and next. */
+/** The ids of one connection, each with the ids of its last now and next. */
 function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
   let { now, next } = seen;
   return (message) => {
@@ -77,7 +77,7 @@ function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
   };
 }
 
-/** Ids of the other `sync` are ignored: they do not show what was sent with this one. */
+/** Ids of the other `sync` are ignored: they do not name messages sent with this one. */
 function readListenerId(id: string | undefined, sync: Sync): ListenerSeen {
   const [timing, now, next] = (id ?? '').split('.');
   const read = timing === sync && id!.length <= 256 && !/[^\w.~-]/.test(id!);

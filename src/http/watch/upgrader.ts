@@ -3,8 +3,8 @@
  * refuses is answered with a problem.
  *
  * A client may send few messages, each in one frame, and each frame is handled in its own turn of the event loop, so that other clients do
- * not wait for a packet of many. Past `frames` the connection is closed with 1008, and so it is for a fragmented message: ws would keep
- * each fragment together with the whole buffer that was read with it.
+ * not wait for a packet of many. The connection is closed with 1008 past `frames`, and for a fragmented message: ws would keep each fragment
+ * together with the whole buffer that was read with it.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,14 +16,14 @@ import { WEBSOCKET_METHODS } from '../allow.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem } from '../problem.js';
 
-/** The time in which the bucket of frames fills. */
+/** The time in which an empty bucket of frames fills. */
 const FILL_MS = 10_000;
-/** Overhead of a message: the headers of its frame and of a TLS record. */
+/** Maximum overhead of a message: the headers of its frame and of a TLS record. */
 const FRAME_BYTES = 64;
-/** Options of ws; its types do not know all of them. */
+/** Options of ws; its types lack some of them. */
 const BOUNDS = {
   maxFragments: 1,
-  /** Packets of one message, which are kept until it is complete. */
+  /** Packets of one message, kept until it is complete. */
   maxBufferedChunks: 256,
   /** PONGs that wait for a slow client; beyond these only the newest is sent (RFC 6455, 5.5.3). */
   maxPendingAutoPongs: 4,
@@ -32,11 +32,11 @@ const BOUNDS = {
 };
 
 export interface UpgraderOptions {
-  /** A longer message closes the connection with 1009; of new connections. */
+  /** A longer message closes the connection with 1009; applies to new connections. */
   readonly maxBytes: () => number;
-  /** PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
+  /** Maximum number of PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
   readonly frames: () => number;
-  /** Gets errors after the 101, when the connection is cut. */
+  /** Gets errors after the 101; the connection is cut then. */
   onError(error: unknown): void;
 }
 
@@ -75,7 +75,7 @@ export class Upgrader {
     });
   }
 
-  /** Bytes that one connection may send in ten seconds: a full bucket of frames, and its refill. */
+  /** Maximum bytes that one connection may send in ten seconds: a full bucket of frames, and its refill. */
   get maxReceived(): number {
     return 2 * this.#frames() * (this.#maxBytes() + FRAME_BYTES);
   }
@@ -89,7 +89,7 @@ export class Upgrader {
     onOpen: (ws: WebSocket) => void,
   ): void {
     this.#headers.set(request, headers);
-    // ws would parse it, however long it is, and choose the first one.
+    // ws would parse it, whatever its length, and choose the first protocol.
     delete request.headers['sec-websocket-protocol'];
     // A reload may have changed it.
     this.#server.options.maxPayload = this.#maxBytes();
@@ -105,7 +105,7 @@ export class Upgrader {
     });
   }
 
-  /** Closes the connection when it sends too many frames; what was read of it is dropped. */
+  /** Closes the connection with 1008 if it sends too many frames. */
   #limit(ws: WebSocket): void {
     const frames = this.#frames();
     const perMs = frames / FILL_MS;

@@ -1,15 +1,15 @@
 /**
  * One watcher's connection, by either transport. A slow one is never waited for: while its buffer holds `bufferBytes`, nothing is written,
- * first messages are not fetched, and of the others only the newest per channel and type is kept; when nothing has drained for `drainMs` it
- * is closed. Invariant: messages are sent in the order in which they happened, the first messages before all others.
+ * first messages are not fetched, and of the others only the newest per channel and type is kept. It is closed if nothing has drained for
+ * `drainMs`. Invariant: messages are sent in the order in which they happened, the first messages before all others.
  *
- * To send a message to a crowd costs little more than the system calls. What counts is how many objects of each reader the CPU has to
- * fetch, since a crowd's objects are never in its cache; so `onMessage` touches only the reader and its socket.
+ * Sending a message to a crowd costs little more than the system calls. The rest is fetching each reader's objects from memory, since a
+ * crowd's objects are never in the CPU's cache; so `onMessage` touches only the reader and its socket.
  */
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
 
-/** The period of Transport.maxReceived. The number of messages is limited where they are read. */
+/** The period of Transport.maxReceived. The upgrader limits the number of frames. */
 const RECEIVED_MS = 10_000;
 /** How long a connection has to answer a close before it is cut. */
 const CLOSE_MS = 2000;
@@ -23,8 +23,8 @@ export interface WatchConnectionLimits {
 export type WatchEnding = 'shutdown' | 'too slow' | 'gone';
 
 /**
- * The fast path to a reader that keeps up, for a socket that is writable and has nothing buffered. Such a connection is not closing either:
- * after a close frame has been written the socket is ended before the next event.
+ * The fast path to a reader that keeps up: its socket is writable and has nothing buffered. Such a connection is not closing either: after a
+ * close frame has been written the socket is ended before the next event.
  */
 export interface Direct {
   readonly socket: { readonly writable: boolean; readonly writableLength: number; write(bytes: Buffer): boolean };
@@ -32,23 +32,25 @@ export interface Direct {
   readonly bytes: (message: Message) => Buffer;
 }
 
-/** How a reader is written to: websocket.ts, event-stream.ts. */
+/** The connection under a reader: websocket.ts, event-stream.ts. */
 export interface Transport {
   /** Null: all messages go through `send`. */
   readonly direct: Direct | null;
   readonly open: boolean;
-  /** Bytes that are buffered, and those that the kernel has taken. */
+  /** Buffered bytes. */
   readonly waiting: number;
+  /** Bytes that the kernel has taken. */
   readonly taken: number;
-  /** Bytes received, those of TLS and frames included, and how many are allowed in ten seconds. */
+  /** Bytes received, including those of TLS and of frames. */
   readonly received: number;
+  /** Maximum of these in ten seconds. */
   readonly maxReceived: number;
   /** @param firsts the source of the message, if it is one of the first messages */
   send(message: Message, firsts: Firsts | null): void;
   /** False: the client has not answered the last ping. */
   readonly alive: boolean;
   ping(): void;
-  /** Closes after what is buffered. */
+  /** Closes after the buffered bytes are sent. */
   close(why: WatchEnding): void;
   cut(): void;
 }
@@ -57,7 +59,7 @@ export class WatchConnection implements Watcher {
   // First, so that they share a cache line with the object's header.
   readonly #socket: Direct['socket'] | null;
   readonly #bytes: Direct['bytes'] | null;
-  /** No earlier message is pending: the fast path may be used. */
+  /** Whether no earlier message is pending, so that the fast path may be used. */
   #isCurrent = true;
   readonly #transport: Transport;
   readonly #limits: WatchConnectionLimits;
@@ -73,7 +75,7 @@ export class WatchConnection implements Watcher {
   #closeMs = Number.POSITIVE_INFINITY;
   #isGone = false;
 
-  /** @param phase 0 to 1: the share of pingMs that counts as over at the start */
+  /** @param phase 0 to 1: the share of pingMs that counts as elapsed at the start */
   constructor(transport: Transport, limits: WatchConnectionLimits, nowMs: number, phase = 0) {
     this.#transport = transport;
     this.#limits = limits;
@@ -103,13 +105,13 @@ export class WatchConnection implements Watcher {
       return;
     }
     this.#kept ??= new Map();
-    // Deleted first, so that the map stays in the order of the messages.
+    // Deleted first, so that the map keeps the order of the messages.
     this.#kept.delete(message.slot);
     this.#kept.set(message.slot, message);
     this.flush();
   }
 
-  /** Writes pending messages as far as there is room. */
+  /** Writes pending messages while there is room. */
   flush(): void {
     if (!this.#transport.open) return;
     this.#isCurrent = false;
@@ -130,7 +132,7 @@ export class WatchConnection implements Watcher {
     this.#isCurrent = true;
   }
 
-  /** The topic has ended: closed at the next check. */
+  /** The topic has ended: the connection is closed at the next check. */
   onEnded(): void {
     this.#isGone = true;
   }
@@ -141,7 +143,7 @@ export class WatchConnection implements Watcher {
       this.#transport.cut();
       return;
     }
-    // 'drain' comes only after the socket's own high-water mark, which may be above bufferBytes.
+    // 'drain' is emitted only if the socket's own high-water mark was reached, which may be above bufferBytes.
     if (!this.#isCurrent) this.flush();
     if (this.#transport.waiting === 0) this.#takenMs = nowMs;
     else this.#watchDraining(nowMs);
@@ -150,7 +152,7 @@ export class WatchConnection implements Watcher {
     else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
   }
 
-  /** Starts to close; a connection that does not answer is cut after CLOSE_MS. Idempotent. */
+  /** Starts to close; a client that does not answer is cut after CLOSE_MS. Idempotent. */
   close(why: WatchEnding, nowMs: number): void {
     if (this.#closeMs !== Number.POSITIVE_INFINITY) return;
     this.#closeMs = nowMs + CLOSE_MS;

@@ -1,7 +1,7 @@
 /**
  * All watchers, by WebSocket or SSE: their limits, their first messages and changes, and a check of each of them once a second. After a restart a
- * crowd reconnects at once. So that its pings do not fall due at once as well, readers are checked in groups, one a tick, and the first ping of each
- * comes early by a phase of its own: by half the interval at most, since a new watcher need not be pinged at once.
+ * crowd reconnects at once. To spread its pings, readers are checked in groups, one group a tick, and the first ping of each reader is early by a
+ * phase of its own: by half the interval at most, since a new watcher need not be pinged at once.
  * Owns the readers from `enter` until the connection has closed.
  */
 
@@ -16,20 +16,20 @@ import type { Proxies } from '../../net/front/client-address.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './watch-connection.js';
 
-/** Groups of readers, one of which is checked on each tick: each reader about once a second. */
+/** Number of groups of readers. Each tick checks one, so each reader is checked about once a second. */
 const GROUPS = 1000 / TICK_MS;
-/** The golden ratio: its multiples (modulo 1) are spread evenly, so the phases of successive watchers are, too. */
+/** The golden ratio: its multiples (modulo 1) are spread evenly, and so are the phases of successive watchers. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
-/** In Retry-After of a refused watcher. */
+/** Retry-After of a refused watcher. */
 const RETRY_SECONDS = 10;
 
 export interface WatchOptions extends WatchConnectionLimits {
   readonly watchers: number;
   readonly watchersPerAddress: number;
-  /** That one WebSocket may send in ten seconds; a burst of as many is allowed. */
+  /** Maximum number of frames that one WebSocket may send in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
   readonly proxies: Proxies;
-  /** With the other processes; absent: there are none. */
+  /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
   /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
@@ -37,27 +37,27 @@ export interface WatchOptions extends WatchConnectionLimits {
 
 export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
 
-/** Who watches what, for an operator. */
+/** A watcher, for operators. */
 export interface WatcherFacts {
   /** Null: its subscriptions change (the old service's WebSocket). */
   readonly topic: Topic | null;
-  /** As limits count it: of IPv6 the network. */
+  /** The address, or network of IPv6, to which limits apply. */
   readonly address: string;
   /** Unix milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What a client asks to watch. */
+/** A client's request to watch a topic. */
 export interface WatchRequest {
   readonly target: Topic;
   readonly sync: Sync;
-  /** What it saw last on an earlier connection, in channel and station scope: an id of feed/seen.ts. */
+  /** The last messages of an earlier connection, in channel and station scope: an id of feed/seen.ts. */
   readonly seen?: string | undefined;
   /** The same in listener scope. */
   readonly seenOfListener?: ListenerSeen | undefined;
 }
 
-/** Message ids: of the last now, of the last next; `""` where none was seen. */
+/** Ids of the last now and the last next that a client has seen; `""`: none. */
 export interface ListenerSeen {
   readonly now: string;
   readonly next: string;
@@ -76,7 +76,7 @@ export class Watchers implements AlarmHandler {
   readonly #groups = Array.from({ length: GROUPS }, () => new Map<WatchConnection, WatcherFacts>());
   #count = 0;
   #entered = 0;
-  /** The tick whose group was checked last. */
+  /** The last tick whose group was checked. */
   #tick: number;
   readonly #ticker: Ticker;
   readonly #all: Tally;
@@ -100,19 +100,19 @@ export class Watchers implements AlarmHandler {
     return this.#count;
   }
 
-  /** Any metaid exists. @throws Refusal not-found */
+  /** Checks that a channel or station exists; any metaid does. @throws Refusal not-found */
   checkExists(target: Topic): void {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
   }
 
-  /** The client's address or network, as limits count it. */
+  /** The client's address, or network of IPv6, to which limits apply. */
   originOf(request: IncomingMessage): string {
     return this.#options.proxies.originOf(request);
   }
 
-  /** @throws Refusal unavailable */
+  /** Checks the limits for a new watcher. @throws Refusal unavailable */
   checkRoom(address: string): void {
     if (this.#closed) throw shuttingDown(RETRY_SECONDS);
     const { watchers, watchersPerAddress } = this.#options;
@@ -120,7 +120,7 @@ export class Watchers implements AlarmHandler {
     if (this.#byAddress.count(address) >= watchersPerAddress) throw busy('Too many watchers from this address.');
   }
 
-  /** What is watched, for operators. The objects must not be kept. */
+  /** All watchers, for operators. The objects must not be kept. */
   *all(): Iterable<WatcherFacts> {
     for (const group of this.#groups) yield* group.values();
   }
@@ -144,7 +144,7 @@ export class Watchers implements AlarmHandler {
     return { reader, onGone };
   }
 
-  /** The same for a connection with one topic, which is subscribed at once. */
+  /** The same for a connection with one topic, to which it subscribes at once. */
   open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
     const { reader, onGone } = this.enter(transport, address, watch.target);
     try {
@@ -171,7 +171,7 @@ export class Watchers implements AlarmHandler {
       for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.onMessage(message);
       end = this.#feed.watchListener(id, sync, watcher);
     };
-    // The session may be in another process, which is asked first.
+    // The session may be in another process.
     const stopWaiting = this.#sessions.await?.(id, begin) ?? null;
     if (stopWaiting === null) begin();
     return () => {
@@ -182,17 +182,17 @@ export class Watchers implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     const tick = tickOf(nowMs);
-    // Groups of missed ticks are checked now, each once.
+    // Checks the groups of missed ticks too, each once.
     this.#tick = Math.max(this.#tick, tick - GROUPS);
     while (this.#tick < tick) {
-      // With the nominal time of the tick: a late tick must not delay a ping by a whole second.
+      // Uses the nominal time of the tick: a late tick must not delay a ping by a whole second.
       const tickMs = ++this.#tick * TICK_MS;
       for (const reader of this.#groups[this.#tick % GROUPS]!.keys()) reader.check(tickMs);
     }
     if (this.#count === 0) this.#ticker.rest();
   }
 
-  /** Takes no more watchers and closes all; `onAlarm` cuts those that do not answer within seconds. */
+  /** Takes no more watchers and closes all; `onAlarm` cuts those that do not answer in time. */
   close(): void {
     this.#closed = true;
     const nowMs = this.#clock.now();
@@ -204,7 +204,7 @@ export class Watchers implements AlarmHandler {
     for (const group of this.#groups) for (const reader of group.keys()) reader.cut();
   }
 
-  /** The next and the now of this listener, as heard or as written. */
+  /** The next and the now of this listener, heard or written (`sync`), without those already seen. */
   #firstOfListener(metaid: string, sync: Sync, seen: ListenerSeen | undefined): Message[] {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return [];
@@ -217,7 +217,7 @@ export class Watchers implements AlarmHandler {
     return messages;
   }
 
-  /** The message that the next one was dropped, if this reader had seen that. */
+  /** The message that the next was dropped, if this reader had seen that next; else null. */
   #droppedOf(session: ReadableSession, seenNext = ''): Message | null {
     const view = this.#feed.droppedNext(session.channel);
     const message = view && session.nextMessage(view);

@@ -1,11 +1,11 @@
 /**
- * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (src/http/README.md, "Watching").
- * In listener scope the client may report by a text frame what its player hears.
+ * Watching by WebSocket in the three scopes: no sub-protocol, no subscribe message, one record per text frame (src/http/README.md, "Watching").
+ * In listener scope the client may report by a text frame what its player plays.
  *
  *   /metadata/channel/{key}   /metadata/station/{key}   /metadata/listener/{metaid}[?sync=wire]
  *
- * Unknown channels and stations are refused before the upgrade; a metaid that does not play yet is accepted. `sse` is the other transport:
- * both share the watchers and their limits.
+ * Unknown channels and stations are refused before the upgrade; a metaid that does not play yet is accepted. `sse`, the other transport, shares
+ * the watchers and their limits.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -32,7 +32,7 @@ export interface WebSocketOptions extends WatchOptions {
 export class Watch implements UpgradeService {
   readonly role = 'watch';
   readonly sse: Sse;
-  /** Shared by both transports and the old WebSocket. */
+  /** Shared by both transports, and by the old WebSocket. */
   readonly watchers: Watchers;
   readonly #upgrader: Upgrader;
   readonly #options: WebSocketOptions;
@@ -52,7 +52,7 @@ export class Watch implements UpgradeService {
     return this.watchers.count;
   }
 
-  /** Every path: the last service in the list refuses what cannot be watched. */
+  /** Takes every path: as the last service in the list, it refuses those that cannot be watched. */
   takes(): boolean {
     return true;
   }
@@ -88,13 +88,13 @@ export class Watch implements UpgradeService {
       watch,
     );
     socket.on('drain', () => reader.flush());
-    // ws emits 'close' only after it has processed all that it has read.
+    // Not the 'close' of ws, which comes only after it has processed everything that it has read.
     socket.on('close', onGone);
     const { scope, id } = watch.target;
     if (scope === 'listener') {
       const { reports } = this.#options;
       ws.on('message', (data, isBinary) => {
-        // Messages that were read before it was closed for too many frames still come.
+        // After a close for too many frames ws still emits messages that it had read before.
         if (!isBinary && ws.readyState === ws.OPEN) void reports.take(id, data as Buffer);
       });
     }

@@ -1,6 +1,6 @@
 /**
  * A watcher's connection by WebSocket: one record per text frame, which all readers share; PING and PONG; close codes. Records are written to the
- * socket past ws. Without compression ws writes its own frames (PING, PONG, close) to the socket at once, so the order is kept.
+ * socket directly, not through ws. Without compression ws writes its own frames (PING, PONG, close) to the socket at once, so the order is kept.
  */
 
 import type { Socket } from 'node:net';
@@ -12,7 +12,7 @@ import type { Direct, Transport, WatchEnding } from './watch-connection.js';
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
 const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013, gone: 1001 };
 
-/** Of `readyState`. */
+/** The `readyState` of an open WebSocket. */
 const OPEN = 1;
 const PING = Buffer.from([0x89, 0]);
 
@@ -24,7 +24,7 @@ export class WebSocketTransport implements Transport {
   readonly #sendPing: (() => void) | undefined;
   #answered = true;
 
-  /** @param maxReceived bytes in ten seconds @param sendPing in place of a PING frame */
+  /** @param maxReceived bytes in ten seconds @param sendPing called instead of sending a PING frame */
   constructor(ws: WebSocket, socket: Socket, maxReceived: number, sendPing?: () => void) {
     this.#ws = ws;
     this.#socket = socket;
@@ -87,7 +87,7 @@ function frameOf(message: Message): Buffer {
   return (message.frame ??= textFrame(message.json));
 }
 
-/** An unmasked frame with a whole text (RFC 6455, 5.2). */
+/** An unmasked frame with a complete text (RFC 6455, 5.2). */
 function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
