@@ -1,5 +1,5 @@
 /**
- * A circuit breaker: after some failures in a row no call is made for a while; then one call tries whether there is an answer again.
+ * A circuit breaker: after several failures in a row no call is made for a while; then one trial call finds out whether there is an answer again.
  *
  *   closed ── `after` failures in a row ──► open ── `pauseMs` ──► one call ── answered ──► closed
  *                                             ▲                       └── failed ──┐
@@ -16,7 +16,7 @@ export class Breaker {
   readonly #after: number;
   readonly #pauseMs: number;
   #failures = 0;
-  /** When the next trial may start; +∞ during one; null: closed. */
+  /** When the next trial may start (monotonic ms); +∞ during one; null: closed. */
   #tryMs: number | null = null;
   /** Number of the last trial. */
   #trials = 0;
@@ -31,7 +31,7 @@ export class Breaker {
     return this.#tryMs !== null;
   }
 
-  /** Admits a call: ORDINARY or the number of its trial, whose outcome has to be reported; null: the call may not be made. */
+  /** Admits a call: ORDINARY, or the number of a trial, whose outcome must be reported; null: the call may not be made. */
   admit(): number | null {
     if (this.#tryMs === null) return ORDINARY;
     if (this.#clock.now() < this.#tryMs) return null;
@@ -39,7 +39,7 @@ export class Breaker {
     return ++this.#trials;
   }
 
-  /** Reports an answer. True: the breaker was open. */
+  /** Reports an answer. Returns whether the breaker was open. */
   answered(): boolean {
     const wasOpen = this.isOpen;
     this.#failures = 0;
@@ -48,8 +48,8 @@ export class Breaker {
   }
 
   /**
-   * Reports a call without an answer. True: the breaker has just opened. A call from before the pause neither extends the pause nor ends a
-   * trial. @param trial as `admit` returned it
+   * Reports a call without an answer. Returns whether the breaker has just opened. A call from before the pause neither extends the pause nor
+   * ends a trial. @param trial the result of `admit`
    */
   failed(trial: number): boolean {
     const isTrial = trial === this.#trials && this.#tryMs === Number.POSITIVE_INFINITY;

@@ -1,20 +1,20 @@
-/** One call of the operator's hook (hook.ts): its form and answer, as in Icecast's URL authentication, and the key of a remembered answer. */
+/** One call of the operator's hook (hook.ts): its form and answer, as in Icecast's URL authentication, and the key of a cached answer. */
 
 import { createHash } from 'node:crypto';
 import type { Outbound } from '../../net/outbound/outbound.js';
 
-/** What the hook gets of an encoder beside what it gets of a listener. */
+/** Data that the hook gets only about an encoder. */
 export interface HookEncoder {
-  /** Where it has come in: a host name or an address, and a port. */
+  /** The host name or address of this server, to which it has connected. */
   readonly server: string;
   readonly port: number;
-  /** It sends a title, and no audio. */
+  /** Whether it sends a title, not audio. */
   readonly isTitle: boolean;
 }
 
-/** A client that wants to listen, or an encoder. */
+/** A listener, or an encoder. */
 export interface HookListener {
-  /** Absent: it is a listener. */
+  /** Absent: a listener. */
   readonly encoder?: HookEncoder;
   /** The mount with its query, as requested. */
   readonly mount: string;
@@ -33,8 +33,8 @@ export interface HookAnswer {
 const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
 
 /**
- * The key under which an answer is remembered. Only the operator knows whether the hook judges by the address (`cacheBy`); for a client
- * without credentials the address always counts. A digest has a fixed size, whatever a client sends, and contains no password.
+ * The key of a cached answer. Only the operator knows whether the hook's answer depends on the address (`cacheBy`); for a client without
+ * credentials the address always counts. A digest has a fixed size, whatever a client sends, and contains no password.
  */
 export function keyOf(caller: HookListener, cacheBy: 'address' | 'credentials'): string {
   const { mount, user, password, address, encoder } = caller;
@@ -52,7 +52,7 @@ export function formOf(action: string, caller: HookListener, client: string, las
   return form.toString();
 }
 
-/** The question about this client. @param client its number, which encoders have not */
+/** The question about this client. @param client the number of a listener; encoders have none */
 export function questionOf(caller: HookListener, client: string): string {
   const { mount, user, password, address, agent, encoder } = caller;
   if (encoder === undefined) return formOf('listener_add', caller, client);
@@ -62,8 +62,8 @@ export function questionOf(caller: HookListener, client: string): string {
 }
 
 /**
- * 2xx with `icecast-auth-user: 1` means yes, and `icecast-auth-timelimit: N` for how many seconds; 2xx without it, 401 and 403 mean no.
- * Any other status, a redirect too, is not an answer, since it may be an error page or a wrong URL: a string that says why.
+ * 2xx with `icecast-auth-user: 1` means yes, and `icecast-auth-timelimit: N` for how many seconds; 2xx without the former, 401 and 403 mean no.
+ * Any other status, even a redirect, is not an answer, since it may come from an error page or a wrong URL: returns a string that says why.
  */
 export function answerOf({ status, headers }: Pick<Outbound, 'status' | 'headers'>): HookAnswer | string {
   if (status === 401 || status === 403) return DENIED;

@@ -1,11 +1,11 @@
 /**
  * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), or asked about encoders
- * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited; the others wait, questions before notices,
- * no question longer than its time-out, and addresses take turns. A hook that does not answer is not called for a while (breaker.ts), so that
- * not every client waits for a time-out.
+ * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited. Other calls wait, questions before notices, no
+ * question longer than half its time-out; addresses take turns. A hook that does not answer is not called for a while (breaker.ts), so that not
+ * every client waits for a time-out.
  *
- *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
- *                               └─────────── down ───────────► whenDown
+ *   ask ─► cached? ─► breaker open? ─► waiting ─► call ─► answer ─► cached
+ *                           └─────────── down ──────────► whenDown
  *
  * A call is a form by POST on a new connection: a stale connection could look like a dead hook.
  */
@@ -25,12 +25,13 @@ export interface HookOptions {
   /** http or https, with or without a user and password. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** Concurrent calls, and waiting calls of each kind. */
+  /** Maximum number of concurrent calls. */
   readonly parallel: number;
+  /** Maximum number of waiting questions, and of waiting notices. */
   readonly waiting: number;
   readonly cacheMs: number;
   readonly cacheEntries: number;
-  /** Whether a remembered answer holds for one address, or for all clients with the same credentials. */
+  /** Whether a cached answer is valid for one address, or for all clients with the same credentials. */
   readonly cacheBy: 'address' | 'credentials';
   readonly whenDown: 'deny' | 'allow';
   readonly breakAfter: number;
@@ -39,41 +40,41 @@ export interface HookOptions {
   readonly firstClient?: number;
   /** Counts shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** The outcome of each question, for metrics. */
+  /** Called with the outcome of each question, for metrics. */
   onVerdict(verdict: 'allowed' | 'denied' | 'down' | 'remembered'): void;
-  /** It is not called for now, and why; null: it answers again. */
+  /** Why the hook is not called for now; null: it answers again. */
   onTroubleChanged(trouble: string | null): void;
 }
 
 export interface HookVerdict {
   readonly verdict: 'allowed' | 'denied' | 'down';
   readonly limitMs: number;
-  /** The listener's number at the hook; null: the hook was not asked about this listener, and gets no notice. */
+  /** The listener's number for the hook; null: the hook was not asked about this listener, and gets no notice. */
   readonly client: string | null;
-  /** It was not asked, as others of its address were before it: not for `whenDown`. */
+  /** The hook was not asked, since too many others of the same address are waiting: `whenDown` does not apply. */
   readonly isCrowd?: true;
 }
 
 interface Call {
   readonly form: string;
-  /** Whom it is about (base/ip.ts). */
+  /** The origin of the client (base/ip.ts). */
   readonly origin: string;
   readonly untilMs: number;
-  /** Of Breaker.admit. */
+  /** The result of Breaker.admit. */
   readonly trial: number;
-  /** @param answer null: there is none */
+  /** @param answer null: none */
   onDone(answer: HookAnswer | null): void;
 }
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
 const CROWD: HookVerdict = { ...DOWN, isCrowd: true };
-/** Of its time-out a question may wait for so much. With less left a hook that is busy would look like one that is dead. */
+/** A question may wait for this share of its time-out. With less time left for the call, a busy hook would look dead. */
 const WAITING_PART = 0.5;
-/** Questions about one address that may wait before what follows counts as its own crowd: a household. */
+/** This many questions about one address, a household, may wait before further ones count as a crowd. */
 const HOUSEHOLD = 8;
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-/** Bodies are ignored. They are read only so that the server can finish. */
+/** Bodies are ignored, and read only so that the server can finish. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 export class ListenerHook {
@@ -83,14 +84,14 @@ export class ListenerHook {
   readonly #breaker: Breaker;
   readonly #questions = new OriginTurns<Call>();
   readonly #notices = new Set<Call>();
-  /** Answers, given or pending; oldest first. */
+  /** Cached answers, some still pending; oldest first. */
   readonly #remembered = new Map<string, { readonly pending: Promise<HookVerdict>; readonly untilMs: number }>();
   readonly #all: Tally;
   #running = 0;
   #clients: number;
-  /** Let in, and not gone. */
+  /** Number of clients admitted with a `client` number and not gone yet. */
   #present = 0;
-  /** When it answered last, monotonic milliseconds. */
+  /** When the hook last answered, monotonic milliseconds. */
   #answeredMs = Number.NEGATIVE_INFINITY;
   #closed = false;
   #onIdle: (() => void) | null = null;
@@ -111,19 +112,19 @@ export class ListenerHook {
     return this.#clients;
   }
 
-  /** Nobody is asked about, none of those who were let in is there any more, and all that have gone were reported. */
+  /** Whether no call is under way, and all admitted listeners have gone. */
   get isOver(): boolean {
     return this.#running === 0 && this.#present === 0;
   }
 
-  /** Resolves within the time-out; never rejects. For each listener that is allowed with a `client` number, `gone` has to be called once. */
+  /** Resolves within the time-out; never rejects. For each listener allowed with a `client` number, `gone` must be called once. */
   async ask(caller: HookListener): Promise<HookVerdict> {
     const { cacheMs, onVerdict } = this.#options;
     const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const answered = await known.pending;
-      // The question may have been pending, and have failed.
+      // The answer may have been pending, and the question failed.
       onVerdict(answered.verdict === 'down' ? 'down' : 'remembered');
       return this.#orWhenDown({ ...answered, client: null });
     }
@@ -135,7 +136,7 @@ export class ListenerHook {
     return this.#orWhenDown(answered);
   }
 
-  /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
+  /** Notifies the hook that a listener has left. @param lastedMs how long it listened */
   gone(caller: HookListener, client: string, lastedMs: number): void {
     this.#present--;
     if (this.#breaker.isOpen || this.#isFull(this.#notices)) return;
@@ -145,13 +146,13 @@ export class ListenerHook {
     this.#startCalls();
   }
 
-  /** Asks no more: waiting questions are answered as if the hook were down. Notices are still sent. */
+  /** Asks nothing more: waiting questions are answered as if the hook were down. Notices are still sent. */
   close(): void {
     this.#closed = true;
     this.#answerAll();
   }
 
-  /** Resolves when no call is under way or waiting. */
+  /** Resolves once no call is under way or waiting. */
   async settled(): Promise<void> {
     if (this.#running > 0) await new Promise<void>((done) => (this.#onIdle = done));
   }
@@ -173,9 +174,9 @@ export class ListenerHook {
     return new Promise((resolve) => {
       const late = () => {
         if (!this.#questions.remove(origin, call)) return;
-        // The call was never made: no failure of the hook, unless it was the trial.
+        // A call that was never made is not a failure of the hook, except a trial.
         if (this.#breaker.isOpen) this.#breaker.failed(trial);
-        // Of one that has answered nothing meanwhile it is not known yet that it is dead.
+        // A hook that has answered meanwhile is alive, so the reason may be a crowd.
         resolve(this.#answeredMs >= askedMs ? unasked : DOWN);
       };
       const deadline = setTimeout(late, timeoutMs * WAITING_PART);
@@ -199,13 +200,13 @@ export class ListenerHook {
     });
   }
 
-  /** No call is free, and there is no room to wait for one. */
+  /** Whether no further call may run, nor wait. */
   #isFull({ size }: { readonly size: number }): boolean {
     const { parallel, waiting } = this.#options;
     return this.#running >= this.#shareOf(parallel) && size >= this.#shareOf(waiting);
   }
 
-  /** Each process has an equal share of a limit, and at least one of what is not 0. */
+  /** The equal share of each process in a limit; at least 1, unless the limit is 0. */
   #shareOf(limit: number): number {
     return limit === 0 ? 0 : Math.max(1, Math.floor(limit / (1 + this.#all.others('hooks'))));
   }
@@ -222,7 +223,7 @@ export class ListenerHook {
     if (this.#running === 0) this.#onIdle?.();
   }
 
-  /** Takes out the next call; undefined: none waits. */
+  /** Removes the next waiting call; undefined: none. */
   #next(): Call | undefined {
     const question = this.#questions.next();
     const [notice] = this.#notices;
@@ -231,7 +232,7 @@ export class ListenerHook {
     return question ?? notice;
   }
 
-  /** Makes one call, which is aborted after the time-out, even while its body comes. */
+  /** Makes one call, which is aborted after the time-out, even while its body arrives. */
   #start(call: Call): void {
     let bytes = 0;
     const onBody = (chunk: Buffer) => {

@@ -1,6 +1,6 @@
 /**
- * Takes encoders that speak HTTP: reads the head of PUT and SOURCE with a tolerant parser, and judges credentials and mount. One whose secret is
- * right goes on to where its channel is (encoder-admission.ts), with its socket and what was read of it.
+ * Takes encoders that speak HTTP: reads the head of PUT and SOURCE with a tolerant parser, and checks credentials and mount. An encoder with the
+ * right secret goes on to the process of its channel (encoder-admission.ts), with its socket and the bytes read from it.
  */
 
 import type { Socket } from 'node:net';
@@ -22,9 +22,9 @@ import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, secretRefusal
 export interface EncoderAcceptorOptions extends IngestOptions {
   readonly server: string;
   readonly proxies: Proxies;
-  /** Whom an operator has blocked. */
+  /** Addresses that an operator has blocked. */
   readonly blocks: Pick<Blocks, 'has'>;
-  /** Every channel that takes an encoder. */
+  /** All channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
 }
 
@@ -50,7 +50,7 @@ export class EncoderAcceptor {
     this.#heads = new HeadReader(options);
   }
 
-  /** Takes a connection that began like an encoder. @param first the bytes that were read already */
+  /** Takes a connection that began like an encoder's. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
     this.#heads.read(socket, first, (result) => {
       if ('kind' in result) {
@@ -64,11 +64,11 @@ export class EncoderAcceptor {
     this.#heads.close();
   }
 
-  /** Mounts are not secret: they can be listened to. */
+  /** Checks mount and secret. Whether a mount exists is public, since anybody can listen to it. */
   #judge(socket: Socket, head: RequestHead): void {
     const { mountAt, hookOf, proxies, blocks, headBytes } = this.#options;
     const path = plainPath(head.path);
-    // What is decoded once more would be another mount than the hook is asked about.
+    // With the path as sent: decoding it twice could yield another mount than the one in the hook's question.
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = {
@@ -77,14 +77,14 @@ export class EncoderAcceptor {
       path: this.#isSecret(path) ? '' : path,
       agent: head.headers.get('user-agent') ?? '',
     };
-    // Behind an HTTP proxy: of all others the connection was refused.
+    // Only behind an HTTP proxy: other blocked clients were refused when they connected.
     if (blocks.has(address)) {
       this.#refuseAtPace(caller, BLOCKED);
       return;
     }
     const given = basicCredentials(head.headers.get('authorization'));
     if (given === null || mount === undefined) {
-      // Many ask without a password first (NO_SECRET): that has no pace.
+      // Many encoders try without a password first (NO_SECRET): no pace for these.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
       else this.#refuseAtPace(caller, NO_MOUNT);
       return;
@@ -107,7 +107,7 @@ export class EncoderAcceptor {
     judgeConnection(this.#options, originOf(address), socket, headBytes, compare, onJudged, ask);
   }
 
-  /** Mount and password stand side by side in the forms of encoders. */
+  /** Whether the path is a password: their fields are next to each other in encoders' settings. */
   #isSecret(path: string): boolean {
     const texts = [path.slice(1), decoded(path.slice(1))];
     const readings = texts.map((password) => ({ user: null, password }));

@@ -1,7 +1,7 @@
 /**
- * Lets an encoder that speaks HTTP, and whose secret was right, onto its channel: whether it may feed it now, whether what it sends is taken, and
- * only then 100 or 200, since some encoders look for the refusal in the same read (src/http/ingest/README.md, "Answers"). After that the
- * connection belongs to the channel's encoder source.
+ * Admits an encoder that speaks HTTP, with the right secret, to its channel: checks that it may feed it now, and that its body can be read, before it
+ * answers 100 or 200, since some encoders look for the refusal in the same read (src/http/ingest/README.md, "Answers"). After that the connection
+ * belongs to the channel's encoder source.
  */
 
 import { originOf } from '../../base/ip.js';
@@ -16,7 +16,7 @@ import { isReturning, type ReturningEncoders } from './returning.js';
 import type { AdmissionParts, EncoderRefusal } from './verdict.js';
 
 export interface EncoderAdmissionOptions extends AdmissionParts {
-  /** As the Server header says. */
+  /** The value of the Server header. */
   readonly server: string;
   readonly returning: ReturningEncoders;
 }
@@ -32,7 +32,7 @@ export class EncoderAdmission {
     this.#options = options;
   }
 
-  /** Takes an encoder whose secret is right for this place's channel; its socket is paused. */
+  /** Takes an encoder with the right secret of this channel; its socket is paused. */
   take(encoder: ProvenHttpEncoder, place: EncoderPlace): void {
     const { head, socket } = encoder;
     const { returning, headBytes } = this.#options;
@@ -52,13 +52,13 @@ export class EncoderAdmission {
     const { server, onVerdict, onAdmitted } = this.#options;
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
-      // The password is right, but there is no audio to come: no other encoder is cut for it.
+      // The password is right, but no audio will follow, so it must not replace another encoder.
       refuse(socket, answerHead(server, 200, { 'Content-Length': '0' }));
       return;
     }
     const expects = head.headers.get('expect')?.toLowerCase() === '100-continue';
     corkTurn(socket);
-    // The status must be 100 even over HTTP/1.0 (Liquidsoap); without Expect the encoder waits for a 200 before it sends.
+    // The status must be 100 even over HTTP/1.0 (Liquidsoap). Without Expect an encoder waits for a 200 before it sends.
     socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : answerHead(server, 200));
     const status = expects ? 100 : 200;
     onVerdict({ address, connection, path, agent: agentOf(head), status, why: place.channelKey });
@@ -73,7 +73,7 @@ export class EncoderAdmission {
     pace.refuse(originOf(encoder.address), encoder.socket, () => this.#refuse(encoder, refusal, hasStatus));
   }
 
-  /** @param hasStatus false: it was answered 200, and the sentence is all that can follow */
+  /** @param hasStatus false: the encoder has got a 200 already, so only the sentence can follow */
   #refuse(encoder: RefusedEncoder, refusal: EncoderRefusal, hasStatus: boolean): void {
     const { socket, head, ...named } = encoder;
     const { server, onVerdict } = this.#options;
@@ -88,7 +88,7 @@ function agentOf({ headers }: RequestHead): string {
   return headers.get('user-agent') ?? '';
 }
 
-/** Why an encoder with the right password is refused all the same; null: it is not. */
+/** Why an encoder with the right password is refused nevertheless; null: it is not. */
 function placeRefusal(head: RequestHead, place: EncoderPlace): EncoderRefusal | null {
   if (place.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) !== null) return null;

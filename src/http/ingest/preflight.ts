@@ -1,6 +1,6 @@
 /**
- * What Node's HTTP server answers about a mount at an address that serves encoders and no listeners: which methods it takes. An encoder
- * itself never comes here, the front knows it by its first bytes (net/front/first-bytes.ts).
+ * Answers requests for a mount that Node's HTTP server has read, at an address that serves encoders but no listeners: names the accepted
+ * methods. Encoders do not get here: the front recognises them by their first bytes (net/front/first-bytes.ts).
  */
 
 import { pathOf, plainPath } from '../../base/request-target.js';

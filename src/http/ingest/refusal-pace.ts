@@ -1,9 +1,9 @@
 /**
- * How fast encoders are refused for anything but their secret: no such mount, a mount in use, a type that is not taken. Within the limit of
- * their address they are answered at once. Past it each waits a second for its answer, since some come again at once and for ever (VLC when
- * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (net/limits/secret-gate.ts).
+ * Slows down refusals of encoders for anything but their secret: no such mount, a mount in use, an unsupported format. Within the limit of
+ * their address they are answered at once. Past it each waits a second for its answer, since some reconnect at once and forever (VLC after
+ * losing its server: a thousand times a second). Wrong secrets have a pace of their own (net/limits/secret-gate.ts).
  *
- * Invariant: an encoder that waits is a connection like any other, and is forgotten when that closes. One for both acceptors.
+ * Invariant: a waiting encoder is a connection like any other, and is forgotten when it closes. Both acceptors share one pace.
  */
 
 import type { Socket } from 'node:net';
@@ -12,14 +12,14 @@ import type { Notices } from '../../base/tally.js';
 import { evenRate, Rate } from '../../net/limits/rate.js';
 
 export interface RefusalPaceLimits {
-  /** Refusals of one address (base/ip.ts: originOf) that are answered at once, a minute. */
+  /** Refusals per minute of one address (base/ip.ts: originOf) that are sent at once. */
   readonly perMinute: number;
-  /** Addresses that are remembered. */
+  /** Maximum number of remembered addresses. */
   readonly remembered: number;
 }
 
 const WAIT_MS = 1000;
-/** At most this many are answered in one tick: a crowd that came at once must not block the loop. */
+/** Maximum number answered in one tick, so that a crowd that arrived at once does not block the event loop. */
 const MAX_PER_TICK = 50;
 
 interface PacedRefusal {
@@ -31,10 +31,10 @@ export class RefusalPace implements AlarmHandler {
   readonly #clock: Clock;
   readonly #ticker: Ticker;
   readonly #rate: Rate;
-  /** The first to be answered first. */
+  /** In the order in which they are due. */
   readonly #waiting = new Set<PacedRefusal>();
 
-  /** @param notices of refusals, from and to the other processes */
+  /** @param notices exchange refusals with the other processes */
   constructor(clock: Clock, limits: RefusalPaceLimits, notices?: Notices) {
     this.#clock = clock;
     this.#rate = new Rate(
@@ -45,7 +45,7 @@ export class RefusalPace implements AlarmHandler {
     this.#ticker = clock.everyTick(this);
   }
 
-  /** Calls `onDue` at once, or in a second (later in a crowd) unless the connection has closed by then. What comes meanwhile is dropped. */
+  /** Calls `onDue` at once, or after a second (later in a crowd) unless the connection has closed by then. Bytes that come meanwhile are dropped. */
   refuse(origin: string, socket: Socket, onDue: () => void): void {
     if (this.#rate.take(origin) === 0) {
       onDue();

@@ -1,15 +1,15 @@
 /**
- * An encoder that comes back before its old connection is known to be dead (cut on its side only, another network) finds its mount in use, by
- * itself. BUTT takes a refusal as final, and the channel stays off the air. So a newcomer with the User-Agent of the encoder that is there is
- * not refused at once: it waits until that one has sent something, is gone or may be replaced.
+ * An encoder that reconnects before its old connection is known to be dead (cut on its side only, another network) finds its mount in use, by
+ * itself. BUTT treats a refusal as final, and the channel would stay off the air. So a newcomer with the User-Agent of the present encoder is
+ * not refused at once: it waits until the present one has sent something, is gone or may be replaced.
  *
- *   comes ──► waits ──► the other has sent something since ──► refused: there are two
- *               ├─────► the other is gone, or may be replaced ──► let in
- *               └─────► it goes away itself
+ *   connects ──► waits ──► the other has sent something since ──► refused: there are two
+ *                  ├─────► the other is gone, or may be replaced ──► admitted
+ *                  └─────► it disconnects
  *
- * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
- * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: none that waits is closed for others (net/front/connections.ts), so
- * past the bound the oldest is refused. Used by EncoderAdmission.
+ * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and bytes that it
+ * sends meanwhile are kept up to a limit. Only the newest MAX_WAITING wait at a mount: past that the oldest is refused, since waiting connections
+ * are not closed to make room (net/front/connections.ts). Used by EncoderAdmission.
  */
 
 import type { Socket } from 'node:net';
@@ -17,15 +17,15 @@ import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
 import type { EncoderPlace } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/limits/judge.js';
 
-/** What the other sent before it was cut may still arrive this long after the newcomer: that is not a sign of life. */
+/** Bytes that the other sent before it was cut may arrive this long after the newcomer: they are not a sign of life. */
 const UNDER_WAY_MS = 500;
-/** At a mount: the encoder, another of its kind (a spare), and what is left of a connection that broke again. */
+/** Maximum at a mount: the encoder, another one with the same program (a spare), and remains of connections that broke again. */
 const MAX_WAITING = 4;
 
-/** The encoder that feeds a mount, if there is one. */
+/** The present encoder of a mount, if there is one. */
 type Present = Pick<EncoderPlace, 'isBusy' | 'agent' | 'quietMs'>;
 
-/** Whether a newcomer with the right password may be the encoder that is there, on its way back. @param agent its User-Agent */
+/** Whether a newcomer with the right password may be the present encoder, reconnecting. @param agent the newcomer's User-Agent */
 export function isReturning(agent: string, present: Present): boolean {
   return present.isBusy && agent !== '' && agent === present.agent;
 }
@@ -41,7 +41,7 @@ interface ReturningEncoder {
 export class ReturningEncoders implements AlarmHandler {
   readonly #clock: Clock;
   readonly #ticker: Ticker;
-  /** Of each mount those that wait there, the oldest first. */
+  /** The waiting encoders of each mount, the oldest first. */
   readonly #waiting = new Map<Present, Set<ReturningEncoder>>();
 
   constructor(clock: Clock) {
@@ -50,9 +50,9 @@ export class ReturningEncoders implements AlarmHandler {
   }
 
   /**
-   * Waits until it is clear whether the one that is there lives, or too many wait. The socket is paused, and is so again when
-   * `onClear` is called; never when the newcomer has gone by then.
-   * @param mostBytes that are read ahead @param onClear with what was read ahead
+   * Waits until it is clear whether the present encoder is alive, or too many wait. The socket is paused, and is paused again when
+   * `onClear` is called, unless the newcomer has gone by then.
+   * @param mostBytes maximum to read ahead @param onClear gets the bytes read ahead
    */
   wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
     const all = this.#waiting.get(present) ?? new Set();
@@ -73,7 +73,7 @@ export class ReturningEncoders implements AlarmHandler {
     this.#ticker.run();
   }
 
-  /** Closes those that wait, without an answer: they try again. */
+  /** Closes waiting connections without an answer, so that encoders retry. */
   close(): void {
     for (const all of this.#waiting.values()) for (const { drop } of all) drop();
   }

@@ -1,6 +1,6 @@
 /**
- * Lets a SHOUTcast v1 encoder, whose password names this channel alone, onto it: OK2, its headers, audio. Some encoders send all of it in one go
- * and some wait for the OK2, so it is said as soon as the channel is free. The answers are exactly the two that such encoders know.
+ * Admits a SHOUTcast v1 encoder to the only channel with its password: OK2, its headers, audio. Some encoders send everything at once and some wait
+ * for the OK2, so it is sent as soon as the channel is free. The answers are exactly the two that such encoders know.
  */
 
 import { originOf } from '../../base/ip.js';
@@ -13,12 +13,12 @@ import { corkTurn } from './encoder-answer.js';
 import type { ProvenShoutcastEncoder } from './proven.js';
 import type { AdmissionParts, EncoderRefusal } from './verdict.js';
 
-/** To every refusal. */
+/** The answer for every refusal. */
 export const INVALID = 'invalid password\r\n';
 const WELCOME = 'OK2\r\nicy-caps:11\r\n\r\n';
 const IN_USE: EncoderRefusal = { status: 409, why: 'another encoder feeds this channel' };
 
-/** Where the headers begin there has been no request line. */
+/** No request line precedes the headers. */
 const NO_REQUEST = { method: '', path: '', query: '', protocol: '' };
 
 export class ShoutcastAdmission {
@@ -30,7 +30,7 @@ export class ShoutcastAdmission {
     this.#heads = new HeadReader(options);
   }
 
-  /** Takes an encoder whose password is right for this place's channel; its socket is paused. */
+  /** Takes an encoder with the right password of this channel; its socket is paused. */
   take(encoder: ProvenShoutcastEncoder, place: EncoderPlace): void {
     const { socket, address, rest } = encoder;
     const { pace } = this.#options;
@@ -44,12 +44,12 @@ export class ShoutcastAdmission {
     this.#heads.readWith(parser, socket, rest, (head) => this.#admit(encoder, place, head));
   }
 
-  /** Connections whose headers have not come are closed. */
+  /** Closes connections whose headers are incomplete. */
   close(): void {
     this.#heads.close();
   }
 
-  /** OK2 was sent already: an encoder that cannot stay after all is closed without an answer. */
+  /** Admits it after OK2, or closes the connection without another answer. */
   #admit(encoder: ProvenShoutcastEncoder, place: EncoderPlace, head: RequestHead | RequestHeadFault): void {
     const { socket, connection, address, path } = encoder;
     const refused = headRefusal(place, head);
@@ -76,9 +76,9 @@ export class ShoutcastAdmission {
   }
 }
 
-/** Null: it may stay. */
+/** Null: it is admitted. */
 function headRefusal(place: EncoderPlace, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
   if ('kind' in head) return { status: 400, why: head.message };
-  // Another one may have come while this one sent its headers.
+  // Another encoder may have been admitted meanwhile.
   return place.isBusy ? IN_USE : null;
 }

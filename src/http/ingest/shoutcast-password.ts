@@ -1,6 +1,6 @@
 /**
- * SHOUTcast v1's first line, the password, which says which encoder comes and what for (src/http/ingest/README.md, "SHOUTcast v1"). Pure: channels
- * show no password, they only say whether one is theirs.
+ * SHOUTcast v1's first line: a password, which may also name a user or a mount (src/http/ingest/README.md, "SHOUTcast v1"). Pure. Channels do not
+ * disclose their passwords: they only check whether one is theirs.
  *
  *   hackme   dj:hackme   hackme:#2   dj:hackme:#2   /live.mp3:hackme   !POKE
  */
@@ -10,13 +10,13 @@ import type { EncoderMount } from '../../channel/mount.js';
 import { decodeUndeclared } from '../../metadata/text.js';
 import type { RequestHeadFault } from '../../net/front/request-head.js';
 
-/** The first line without its end, and what came after it. */
+/** The first line without its end, and the bytes after it. */
 export interface FirstLine {
   readonly line: string;
   readonly rest: Buffer;
 }
 
-/** A user (null: none is named) and a password that a line may mean. */
+/** An interpretation of a line as a user (null: none) and a password. */
 export interface PasswordReading {
   readonly user: string | null;
   readonly password: string;
@@ -25,37 +25,37 @@ export interface PasswordReading {
 export type Login =
   /** libshout asks whether a server is there, on a connection of its own. */
   | { readonly kind: 'poke' }
-  /** No password can look like this (config/secret.ts): a request in a method that is not known. */
+  /** A request with an unknown method; no password can look like one (config/secret.ts). */
   | { readonly kind: 'request' }
   | {
       readonly kind: 'password';
-      /** The mount that is named, or null. */
+      /** The named mount, or null. */
       readonly mount: string | null;
-      /** What the line may mean, most literal first: a password that is known as a digest only may hold a colon. */
+      /** Possible interpretations, most literal first: passwords are known as digests only, and may contain a colon. */
       readonly readings: readonly PasswordReading[];
     };
 
 const LF = 0x0a;
 const CR = 0x0d;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
-/** Of SHOUTcast 2: the stream of a server that has several. Here the password says it. */
+/** SHOUTcast 2's number of a stream on its server. Ignored: here the password determines the channel. */
 const STREAM_ID = /:#\d{1,9}$/;
 const MOUNT = /^(\/[^:]*):(.*)$/;
 
-/** How SHOUTcast 2 begins, which has no lines. */
+/** The first bytes of SHOUTcast 2, which has no lines. */
 const UVOX = Buffer.from('Z\0', 'latin1');
-/** A message of SHOUTcast 2. */
+/** The fault of a first line that is a message of SHOUTcast 2. */
 export const IS_UVOX: RequestHeadFault = {
   kind: 'malformed',
   message: 'the encoder speaks SHOUTcast 2 (uvox): choose SHOUTcast 1 or Icecast in it',
 };
 
-/** Collects the first line, however it comes; blank ones before it are ignored. After its answer it is used up. */
+/** Collects the first line from any chunks; blank lines before it are ignored. Not to be used after its result. */
 export class FirstLineParser {
   readonly #mostBytes: number;
   #seen: Buffer = Buffer.alloc(0);
 
-  /** @param mostBytes of the line with its end, and of the blank ones before it */
+  /** @param mostBytes maximum size of the line with its end and the blank lines before it */
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
   }
@@ -76,7 +76,7 @@ export class FirstLineParser {
   }
 }
 
-/** What a first line asks for. */
+/** Parses a first line. */
 export function readLogin(line: string): Login {
   if (line.startsWith('!')) return { kind: 'poke' };
   if (REQUEST.test(line)) return { kind: 'request' };
@@ -90,19 +90,19 @@ export function readLogin(line: string): Login {
   return { kind: 'password', mount: null, readings };
 }
 
-/** The user and password that a hook is asked about; an encoder that names no user is `source`, as everywhere. Null: there is no password. */
+/** The user and password for a hook's question; the default user is `source`, as everywhere. Null: no password. */
 export function namedIn(
   readings: readonly PasswordReading[],
 ): { readonly user: string; readonly password: string } | null {
   const [first, last] = [readings[0], readings.at(-1)];
   if (first === undefined || last === undefined) return null;
-  // Behind a mount stands all that is said.
+  // After a mount there is only one interpretation, which may name a user.
   const [, user, password] = (readings.length === 1 && /^([^:]+):(.*)$/s.exec(first.password)) || [];
   const named = user === undefined ? last : { user, password: password! };
   return named.password === '' ? null : { user: named.user ?? 'source', password: named.password };
 }
 
-/** The channels that the first reading opens which opens any. All are looked at for all readings, so that the time shows nothing. */
+/** The channels that the first matching interpretation opens. All channels and interpretations are compared, so that the time discloses nothing. */
 export function openedBy<T extends Pick<EncoderMount, 'hasPassword' | 'hasUser'>>(
   readings: readonly PasswordReading[],
   channels: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * Takes SHOUTcast v1 encoders: a line with the password, our OK2, their headers, a blank line, audio (src/http/ingest/README.md, "SHOUTcast
- * v1"). The password names the channel; where two channels share it, it names none. One whose password is right goes on to where its channel is
+ * Takes SHOUTcast v1 encoders: a line with the password, our OK2, their headers, a blank line, audio (src/http/ingest/README.md, "SHOUTcast v1").
+ * The password determines the channel, unless several share it. An encoder with the right password goes on to the process of its channel
  * (shoutcast-admission.ts).
  */
 
@@ -17,11 +17,11 @@ import { INVALID } from './shoutcast-admission.js';
 import { FirstLineParser, IS_UVOX, namedIn, openedBy, readLogin } from './shoutcast-password.js';
 import { askedOf, type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
 
-/** A message of SHOUTcast 2: that of its first one, the length of the text, the text and a NUL. */
+/** A refusal in SHOUTcast 2: the class of its first message, the length of the text, the text and a NUL. */
 const UVOX_NAK = `Z\0\x10\x09\0${String.fromCharCode(IS_UVOX.message.length + 4)}NAK:${IS_UVOX.message}\0`;
 
 export interface ShoutcastAcceptorOptions extends IngestOptions {
-  /** Every channel that takes an encoder. */
+  /** All channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
 }
 
@@ -40,11 +40,11 @@ export class ShoutcastAcceptor {
       if (result === IS_UVOX) return this.#refuseAtPace(socket, { status: 415, why: IS_UVOX.message }, '', UVOX_NAK);
       if ('kind' in result) return this.#refuseAtPace(socket, { status: 400, why: result.message });
       const login = readLogin(result.line);
-      // libshout wants any answer at all.
+      // libshout accepts any answer.
       if (login.kind === 'poke') return refuse(socket, INVALID);
       if (login.kind === 'request') return refuse(socket, '');
       const mounts = this.#mountsAt(login.mount);
-      // What names no mount may be the beginning of a password.
+      // A path that is not a mount may be the beginning of a password.
       const path = mounts.length === 0 ? '' : plainPath(login.mount ?? '');
       let opened: readonly EncoderMount[] = [];
       const asked = askedOf(mounts, namedIn(login.readings), this.#options);
@@ -93,7 +93,7 @@ export class ShoutcastAcceptor {
   }
 }
 
-/** @param opened the channels that have this password, at least one; null: only one has */
+/** Null: only one channel has this password. @param opened the channels with it, at least one */
 function sharedRefusal(opened: readonly EncoderMount[]): EncoderRefusal | null {
   if (opened.length === 1) return null;
   const keys = opened.map((each) => each.channelKey).join(', ');

@@ -1,8 +1,8 @@
 /**
- * Takes connections that begin with an encoder's title: reads the head as tolerantly as those of their audio (lines that end in LF, blanks in the
- * address, no Host; old encoders and scripts write all of these), and puts it back as Node's parser takes it. What the request says is
- * left to the HTTP server (title-updates.ts). Later requests on the same connection are HTTP like any other, but behind a head that was not exact
- * HTTP there are none: a proxy that passed it on may have seen its end somewhere else.
+ * Takes connections that begin with an encoder's title: parses the head as tolerantly as those of audio (old encoders and scripts send lines that end
+ * in LF, blanks in the address, no Host), and unshifts it in a form that Node's parser accepts. The HTTP server answers the request
+ * (title-updates.ts). Later requests on the same connection are ordinary HTTP; after a head that was not exact HTTP the connection is closed, since a
+ * proxy that passed it on may have seen its end somewhere else.
  */
 
 import type { Server } from 'node:http';
@@ -13,14 +13,14 @@ import type { RequestHead } from '../../net/front/request-head.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal } from '../problem.js';
 
-/** What may be a header's name (RFC 9110, 5.6.2). */
+/** A valid header name (RFC 9110, 5.6.2). */
 const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
-/** All that a title's request says in its headers. Of a head that was not exact HTTP nothing else is passed on. */
+/** The headers that a title's request needs. Of a head that was not exact HTTP only these are passed on. */
 const NEEDED = new Set([
   ...['authorization', 'content-length', 'content-type', 'expect', 'forwarded', 'host', 'transfer-encoding'],
   'x-forwarded-for',
 ]);
-/** What may not stand in an address as it is. */
+/** Characters that must be encoded in an address. */
 const NOT_IN_ADDRESS = /[^\x21-\x7e]+/g;
 
 export class TitleUpdateAcceptor {
@@ -30,7 +30,7 @@ export class TitleUpdateAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** What takes the connections of one address. */
+  /** Returns the function that takes such connections of one address. */
   at(http: Server, headers: AddressHeaders): (socket: Socket, first: Buffer) => void {
     return (socket, first) =>
       this.#heads.read(socket, first, (result) => {

@@ -1,20 +1,20 @@
-/** Answers to an encoder's own titles (title-updates.ts), and what is said of them in the log and in the audit. */
+/** Answers to an encoder's own titles (title-updates.ts), and their data for the log and the audit. */
 
 import type { ServerResponse } from 'node:http';
 
-/** As in the answer to a push (http/push-routes.ts). */
+/** The same header as in the answer to a push (http/push-routes.ts). */
 const IGNORED = 'Airsplice-Ignored';
 
-/** A user of the admin interface; `refusal`: why it may not send titles, or null. */
+/** A user of the admin interface, and why that user may not send titles; null: it may. */
 export interface TitleSender {
   readonly name: string;
   readonly refusal: string | null;
 }
 
-/** What such a user has sent, for the audit. */
+/** A title that such a user has sent, for the audit. */
 export interface TitleAct {
   readonly user: string;
-  /** As it was asked for; "": none was named. */
+  /** The mount as requested; "": none. */
   readonly mount: string;
   readonly artist: string;
   readonly title: string;
@@ -23,27 +23,27 @@ export interface TitleAct {
 
 export interface TitleUpdateVerdict {
   readonly status: number;
-  /** Of the client. */
+  /** IP address of the client. */
   readonly address: string;
-  /** `""` where it was not found out. */
+  /** The channel key; `""`: unknown. */
   readonly channel: string;
   readonly why: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
-  /** Null: an encoder's title, or a stranger's. */
+  /** Null: the sender is not a user of the admin interface. */
   readonly act: TitleAct | null;
-  /** Names of fields that were not taken (title-fields.ts). */
+  /** Names of ignored fields (title-fields.ts). */
   readonly ignored: readonly string[];
 }
 
-/** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
+/** The answer to an accepted title, or a refusal, which is thrown. Not an Error: a stack trace costs more than the rest of a refusal. */
 export class TitleUpdateAnswer {
   readonly status: number;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** For the log. */
+  /** The reason for the log. */
   readonly why: string;
-  /** For the log, too; "": not found out. */
+  /** The channel key for the log; "": unknown. */
   channel = '';
   act: TitleAct | null = null;
   ignored: readonly string[] = [];
@@ -71,7 +71,7 @@ export class TitleUpdateAnswer {
   }
 }
 
-/** @param ignored names of fields that were not taken */
+/** @param ignored names of ignored fields */
 export function takenAnswer(text: string, ignored: readonly string[]): TitleUpdateAnswer {
   const answer = new TitleUpdateAnswer(200, text, ignored.length > 0 ? { [IGNORED]: ignored.join(', ') } : {});
   answer.ignored = ignored;

@@ -1,4 +1,4 @@
-/** The title in the parameters of an encoder's update. Pure. */
+/** Reads the title from the parameters of an encoder's update. Pure. */
 
 import { decodeCharset, isCharset, isUtf8Name } from '../../base/charset.js';
 import { pictureUrl } from '../../metadata/image-url.js';
@@ -16,23 +16,23 @@ export interface TitleLimits {
   readonly urlBytes: number;
 }
 
-/** A title, and what was not taken of it. */
+/** A title, and the names of ignored fields. */
 export interface ReadTitle {
   /** Null: none was sent, or only placeholders. */
   readonly title: SourceTitle | null;
-  /** Names of fields: a charset that is none, placeholders that were not filled in. */
+  /** Names of ignored fields: `charset` if it is unknown, and those with placeholders that were not filled in. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three), else the artist alone.
- * @param fallback the charset of what names none and is not UTF-8
+ * Artist and title if both are present, else `song`, else `title` (Liquidsoap sends all three), else the artist alone.
+ * @param fallback the charset of texts that are not UTF-8 and whose charset is not named
  */
 export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fallback: string): ReadTitle {
   const named = textOf(fields, 'charset').trim();
   const charset = isCharset(named) ? named : '';
   const ignored = named === charset ? [] : ['charset'];
-  // Some say UTF-8 always, also of what is none.
+  // Some encoders always name UTF-8, even for texts that are not.
   const isSure = charset !== '' && !isUtf8Name(charset);
   const read = (name: string) => {
     const bytes = fields.get(name) ?? NOTHING;
@@ -50,7 +50,7 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
   const line = song || title;
   if (artist !== '' && (clean(title) !== '' || line === ''))
     return { title: { artist, song: clean(title), cover }, ignored };
-  // A cover by itself says nothing of the title; an empty title clears it.
+  // A cover alone leaves the title unchanged; an empty title clears it.
   const isSent = ['artist', 'title', 'song'].some((name) => fields.has(name));
   if (!isSent || (line === '' && ignored.some((name) => name !== 'charset'))) return { title: null, ignored };
   const parts = splitTitle(oneLine(line));
@@ -62,7 +62,7 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
 
 const NOTHING = Buffer.alloc(0);
 
-/** A field that is not part of a title; `""` where it is missing or cannot be read. */
+/** A field that is not part of a title; `""` if it is missing. */
 export function textOf(fields: Fields, name: string): string {
   return decodeUndeclared(fields.get(name) ?? NOTHING);
 }

@@ -1,9 +1,9 @@
 /**
- * An encoder's own titles, as Icecast and SHOUTcast take them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as
- * a POST form (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts all the same.
- * What they do read is plain text and a status, so refusals here are not problem+json.
+ * An encoder's own titles, as Icecast and SHOUTcast accept them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as a POST form
+ * (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts nevertheless. Refusals are
+ * plain text, not problem+json, since encoders read no more than that and the status.
  *
- * The secret comes first: where it stands in the head (Basic, or `pass=` in the address) no byte of a form is read before it is right.
+ * A secret in the head (Basic, or `pass=` in the address) is checked before any byte of a form is read, unless a hook needs the form.
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
@@ -37,31 +37,31 @@ export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOpti
   /** The channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
   readonly proxies: Proxies;
-  /** Of a POST form. */
+  /** Maximum size of a POST form. */
   readonly bodyBytes: number;
-  /** Of query and form together. */
+  /** Maximum number of parameters, in query and form together. */
   readonly parameters: number;
-  /** The user of the admin interface whose credentials these are, as AdminAccess has it (http/admin/admin-access.ts). Absent: there are none. */
+  /** The user of the admin interface with these credentials: see AdminAccess (http/admin/admin-access.ts). Absent: there are no users. */
   titleSender?(headers: IncomingHttpHeaders): TitleSender | null;
-  /** Every answer, for the log. Never with credentials. */
+  /** Called with every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;
-  /** Called with what went wrong where the client learns only that something did. */
+  /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
 type TitleExchange = Pick<Exchange, 'request' | 'response'>;
 
-/** An update whose secret is right for this one channel. */
+/** An update with the right secret of this channel. */
 interface TitleUpdate {
   readonly mount: EncoderMount;
   readonly fields: Fields;
   /** Null: the channel's encoder. */
   readonly sender: TitleSender | null;
-  /** When its hook was asked; absent: none was. */
+  /** When the hook was asked (system time, milliseconds); absent: it was not. */
   readonly cameMs?: number | undefined;
 }
 
-/** `.xsl` is the web page of Icecast 2.4, which scripts call too. */
+/** `.xsl` is the web page of Icecast 2.4, which some scripts call. */
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin/metadata.xsl', '/admin.cgi']);
 const BEARER = /^bearer +\S/i;
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
@@ -94,7 +94,7 @@ export class TitleUpdates implements HttpService {
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
-      // The hub is away, or refuses it.
+      // The hub is not available, or refuses the title.
       else if (error instanceof Refusal) {
         this.#answer(exchange, new TitleUpdateAnswer(error.status, error.message, error.headers));
       } else {
@@ -104,7 +104,7 @@ export class TitleUpdates implements HttpService {
     }
   }
 
-  /** Throws TitleUpdateAnswer. */
+  /** Reads the update, and checks its secret. Rejects with TitleUpdateAnswer. */
   async #read(exchange: TitleExchange): Promise<TitleUpdate> {
     const { request } = exchange;
     const path = pathOf(request.url!);
@@ -124,7 +124,7 @@ export class TitleUpdates implements HttpService {
     const login = path === '/admin.cgi' ? shoutcastLogin(textOf(fields, 'pass')) : basicLogin(request);
     if (login === null) throw new TitleUpdateAnswer(401, 'Authentication required', CHALLENGE, NO_SECRET);
     const { readings } = login;
-    // A form that has not been read may name any mount.
+    // A form that is not read yet may name any mount.
     const isUnread = isForm && isSecretInHead;
     let mounts = isUnread ? this.#options.encoderMounts : this.#named(fields, login);
     let opened: readonly EncoderMount[] = [];
@@ -138,7 +138,7 @@ export class TitleUpdates implements HttpService {
       sender = path === '/admin.cgi' ? null : (this.#options.titleSender?.(request.headers) ?? null);
       return opened.length > 0 || sender !== null || (named === null ? false : null);
     };
-    // The form may name the channel whose hook is asked: it is read before that, and no more of it than ever.
+    // The form may name the channel whose hook is asked, so it is read first, up to the usual limit.
     const askHook = async () => {
       const known = isUnread ? this.#fields(`${query}&${await read()}`) : fields;
       const asked = askedOf(this.#named(known, login), named, this.#options);
@@ -157,14 +157,14 @@ export class TitleUpdates implements HttpService {
     };
     await this.#judge(exchange, mounts, compare, askHook);
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
-    // There the password is in the address: a page that can send it knows it already.
+    // For /admin.cgi the password is in the address or the form: a page that can send it knows it already.
     if (path !== '/admin.cgi') refusePageSent(request);
     if (isUnread) {
       const isAsked = form !== null;
       fields = this.#fields(`${query}&${await read()}`);
       mounts = this.#named(fields, login);
       if (!isAsked) opened = openedBy(readings, mounts);
-      // What is right for one channel is wrong for another, and counts as that.
+      // A secret that is right for another channel only counts as wrong.
       const isAnothers = () => (askedOf(mounts, named, this.#options) === null ? false : null);
       if (opened.length === 0) await this.#judge(exchange, mounts, isAnothers, askHook);
     }
@@ -175,7 +175,7 @@ export class TitleUpdates implements HttpService {
     return { mount: mount!, fields, sender: null, cameMs };
   }
 
-  /** Of a user of the admin interface, whose secret is right. Rejects with TitleUpdateAnswer. */
+  /** The update of a user of the admin interface, whose secret is right. Rejects with TitleUpdateAnswer. */
   async #readOf(sender: TitleSender, exchange: TitleExchange, fields: Fields, isUnread: boolean): Promise<TitleUpdate> {
     const { request } = exchange;
     try {
@@ -195,7 +195,7 @@ export class TitleUpdates implements HttpService {
     return { user, mount: text('mount'), artist: text('artist'), title: text('title'), song: text('song') };
   }
 
-  /** Throws TitleUpdateAnswer. */
+  /** Throws TitleUpdateAnswer if there are too many. */
   #fields(query: string): Fields {
     const { parameters } = this.#options;
     const fields = queryBytes(query, parameters);
@@ -203,7 +203,7 @@ export class TitleUpdates implements HttpService {
     return fields;
   }
 
-  /** Fields of the form count more than those of the query. Never settles when the connection ends first. Rejects with TitleUpdateAnswer. */
+  /** Reads the form, whose fields override those of the query. Never settles if the connection ends first. Rejects with TitleUpdateAnswer. */
   #readForm(request: IncomingMessage): Promise<string> {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -220,7 +220,7 @@ export class TitleUpdates implements HttpService {
     });
   }
 
-  /** Rejects with TitleUpdateAnswer when the secret is wrong. @param mounts for which it would be right */
+  /** Rejects with TitleUpdateAnswer if the secret is wrong. @param mounts the channels with which it is compared */
   async #judge(
     { request, response }: TitleExchange,
     mounts: readonly EncoderMount[],
@@ -229,7 +229,7 @@ export class TitleUpdates implements HttpService {
   ): Promise<void> {
     const origin = this.#options.proxies.originOf(request);
     const judged = await new Promise<Judged>((onJudged, reject) => {
-      // What is wrong with the form says more than that nobody could be asked.
+      // A fault of the form is a better answer than that the hook could not be asked.
       const orRejects: AskSecret | null =
         ask &&
         (() =>
@@ -259,7 +259,7 @@ export class TitleUpdates implements HttpService {
     );
   }
 
-  /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
+  /** The channel of the named mount; if none is named, all that take an encoder. Throws TitleUpdateAnswer. */
   #named(fields: Fields, login: Pick<PasswordLogin, 'mount'>): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;
@@ -276,7 +276,7 @@ export class TitleUpdates implements HttpService {
   }
 }
 
-/** Throws TitleUpdateAnswer for a request that a page made a browser send, with a password that the browser keeps. */
+/** Throws TitleUpdateAnswer for a request that a page made a browser send, with a stored password. */
 function refusePageSent(request: IncomingMessage): void {
   try {
     refuseFromPage(request);
@@ -293,7 +293,7 @@ function basicLogin({ headers }: IncomingMessage): PasswordLogin | null {
   return { mount: null, readings: [given] };
 }
 
-/** Encoders put into `pass=` what they put into the first line of their audio: `user:password`, `password:#sid`, `/mount:password`. */
+/** `pass=` has the same forms as the first line of audio: `user:password`, `password:#sid`, `/mount:password`. */
 function shoutcastLogin(pass: string): PasswordLogin {
   const login = readLogin(pass);
   return login.kind === 'password' ? login : { mount: null, readings: [] };

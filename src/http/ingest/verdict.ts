@@ -1,6 +1,6 @@
 /**
- * What the acceptors of encoders share: the port to the channels, the verdict on an encoder as log and metrics get it, and the refusals that
- * they have in common. HTTP says a refusal by its status (encoder-acceptor.ts), SHOUTcast by one line for all (shoutcast.ts).
+ * Common to all acceptors of encoders: the port to the channels, the verdict on an encoder for log and metrics, and common refusals. HTTP expresses
+ * a refusal by its status (encoder-acceptor.ts), SHOUTcast by the same line for all (shoutcast.ts).
  */
 
 import type { Socket } from 'node:net';
@@ -13,46 +13,46 @@ import type { SecretVerdict } from '../../net/limits/secret-queue.js';
 import type { ProvenEncoder } from './proven.js';
 import type { RefusalPace } from './refusal-pace.js';
 
-/** An encoder with other credentials than the channel's own. */
+/** An encoder with credentials other than the channel's own, for the hook. */
 export interface AskedEncoder {
-  /** The mount, as it is configured. */
+  /** The mount, in the spelling of configured mounts. */
   readonly mount: string;
   readonly user: string;
   readonly password: string;
-  /** Of the client. */
+  /** IP address of the client. */
   readonly address: string;
   readonly agent: string;
-  /** It sends a title, and no audio. */
+  /** Whether it sends a title, not audio. */
   readonly isTitle: boolean;
   readonly socket: Pick<Socket, 'localAddress' | 'localPort'>;
 }
 
-/** Whether it may feed the channel, as a program of the operator's says; null: that does not answer. Never rejects. */
+/** Asks the operator's program whether an encoder may feed the channel; null: no answer. Never rejects. */
 export type EncoderHook = (encoder: AskedEncoder) => Promise<boolean | null>;
 
-/** Of the acceptors, which judge secrets. */
+/** Options of the acceptors, which check secrets. */
 export interface IngestOptions extends HeadLimits, Judges {
   readonly pace: RefusalPace;
-  /** The channel behind a path that takes an encoder; undefined: none does. @param path as it was asked for, still encoded */
+  /** The channel that takes encoders at this path; undefined: none. @param path as requested, still encoded */
   mountAt(path: string): EncoderMount | undefined;
-  /** Of a channel; null: its own password alone opens it. */
+  /** The hook of a channel; null: only its own passwords open it. */
   hookOf(channel: string): EncoderHook | null;
-  /** Its secret is right: from here on it is admitted, or refused, where its channel is. */
+  /** Called for an encoder with the right secret, which the process of its channel then admits or refuses. */
   onProven(encoder: ProvenEncoder): void;
-  /** Every verdict, for the log and the metrics; never with credentials. */
+  /** Called with every verdict, for the log and the metrics; never with credentials. */
   onVerdict(verdict: EncoderVerdict): void;
 }
 
-/** Of what lets proven encoders onto their channels. */
+/** Common options of EncoderAdmission and ShoutcastAdmission. */
 export interface AdmissionParts extends HeadLimits {
   readonly pace: RefusalPace;
-  /** It is let in, and is the channel's from here on. */
+  /** Called for an admitted encoder, whose connection belongs to the channel from now on. */
   onAdmitted(socket: Socket): void;
-  /** As IngestOptions has it. */
+  /** See IngestOptions. */
   onVerdict(verdict: EncoderVerdict): void;
 }
 
-/** The one of these channels whose hook is asked about a login; null: none has a hook, or several have and none was named. */
+/** The one of these channels whose hook is asked about a login; null: no password, or not exactly one of them has a hook. */
 export function askedOf<T extends { readonly user: string; readonly password: string }>(
   mounts: readonly EncoderMount[],
   login: T | null,
@@ -67,39 +67,39 @@ export function askedOf<T extends { readonly user: string; readonly password: st
 }
 
 export interface EncoderVerdict {
-  /** Of HTTP; SHOUTcast's verdicts have the one that says the same. */
+  /** The HTTP status; verdicts on SHOUTcast have the equivalent one. */
   readonly status: number;
-  /** Of the client. */
+  /** IP address of the client. */
   readonly address: string;
-  /** As it was asked for, a mount or not; "" where none was named. */
+  /** The path as requested, a mount or not; "": none. */
   readonly path: string;
-  /** Where its password names it; undefined: at most its path does. */
+  /** The channel that its password determines; undefined: unknown, or only its path may name one. */
   readonly channel?: string | undefined;
   readonly agent: string;
   /** The id of its connection. */
   readonly connection?: string | undefined;
-  /** The channel that takes it, or why none does. */
+  /** The key of the channel that takes it, or why none does. */
   readonly why: string;
 }
 
 export interface EncoderRefusal {
   readonly status: number;
-  /** For the log; for the client too, where there is no `text`. */
+  /** The reason for the log, and for the client if there is no `text`. */
   readonly why: string;
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The one way to log in, for audio and titles alike. */
+/** The challenge for audio and titles alike. */
 export const BASIC_CHALLENGE = 'Basic realm="airsplice"';
 
-/** Icecast's answer to a wrong secret too. On a 403 BUTT tries five times a second for ever, and does not say why. */
+/** 401 is also Icecast's answer to a wrong secret. After a 403 BUTT retries five times a second forever, and does not show why. */
 const SECRET_STATUS: Readonly<Record<Exclude<SecretVerdict, 'right'>, number>> = {
   wrong: 401,
   'too-many': 429,
   unknown: 503,
 };
-/** When an encoder may ask again whose hook does not answer. */
+/** Retry-After if the hook does not answer. */
 const UNKNOWN_SECONDS = 10;
 
 /** Why a secret is refused, for audio and titles alike; null: it is right. @param challenge the headers of a 401 */
