@@ -1,6 +1,6 @@
 /**
- * Admits listeners: counts them in all, per channel and per address, checks signed URLs, and asks the hook. A listener is counted before the hook is
- * asked, so that the hook is never asked about more listeners than there is room for.
+ * Admits listeners: checks signed URLs, counts listeners in total, per channel and per address, and asks the hook. A listener is counted before the
+ * hook is asked, so that the hook is never asked about more listeners than there is room for.
  *
  *   signed? ─► room? ─► counted ─► hook? ─► may listen for limitMs
  *      403       503, or 302 to another node    401, 403, 503
@@ -22,39 +22,39 @@ import type { HookListener } from '../hook/hook-call.js';
 import { isSigned } from './signed.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** Time limits are shortened by up to this share, so that a crowd that came at once does not come back at once. */
+/** Time limits are shortened by up to this share, so that a crowd that joined at once does not reconnect at once. */
 const SPREAD = 0.1;
-/** Characters of a User-Agent that the hook gets. */
+/** Maximum length of the User-Agent that the hook gets. */
 const AGENT_CHARACTERS = 255;
 
 /** The members of a mount that admission needs. */
 export type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'audio'>;
 
-/** Who wants to listen: at a mount, by its path and the query that was asked. */
+/** A client that wants to listen. `url`: the path of the mount, with the query of the request. */
 export type Applicant = Pick<StreamRequest, 'url' | 'address' | 'header'>;
 
 export interface AdmissionOptions {
   readonly listeners: number;
-  /** undefined: each listener has a connection, whose number is limited. */
+  /** undefined: the limit of connections applies, since each listener has one. */
   readonly listenersPerAddress: number | undefined;
-  /** How many connections there may be from an address: who has none is held to it all the same. Absent: there is no limit. */
+  /** Maximum number of connections from an address, which applies to listeners of HLS too. Absent: no limit. */
   connectionsFrom?(address: string): number;
   readonly keys: readonly KeyObject[];
-  /** In Retry-After while the hook is down. */
+  /** Retry-After while the hook is down. */
   readonly retrySeconds: number;
   /** Whether an operator has blocked the address. Absent: none is blocked. */
   isBlocked?(address: string): boolean;
-  /** With the other processes; absent: there are none. */
+  /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
 }
 
-/** An admitted listener in all counts, also while the hook is asked. Released once, by `leave` or `end`. */
+/** An admitted listener, included in all counts, even while the hook is asked. Released once, by `leave` or `end`. */
 export class Admitted {
   limitMs: number;
   readonly #onFreed: () => void;
   readonly #audience: Audience;
   #audio: PlayableAudio;
-  /** Called at the end; set for listeners that the hook has allowed. */
+  /** Called when it is released; set if the hook has allowed it. */
   onEnd: ((lastedMs: number) => void) | null = null;
 
   constructor(audience: Audience, audio: PlayableAudio, limitMs: number, onFreed: () => void) {
@@ -65,7 +65,7 @@ export class Admitted {
     audience.enter(audio);
   }
 
-  /** It waits for the audio of another channel, and is counted there. */
+  /** It waits for the audio of another channel instead, and is counted there. */
   moveTo(audio: PlayableAudio): void {
     if (audio === this.#audio) return;
     this.#audience.enter(audio);
@@ -73,13 +73,13 @@ export class Admitted {
     this.#audio = audio;
   }
 
-  /** It will not play. */
+  /** Releases a listener that does not play. */
   leave(): void {
     this.#audience.leave(this.#audio);
     this.end(0);
   }
 
-  /** It has played, and has left the audience. */
+  /** Releases a listener that has played, and has left the audience. */
   readonly end = (lastedMs: number): void => {
     this.#onFreed();
     this.onEnd?.(lastedMs);
@@ -107,7 +107,7 @@ export class Admission {
     tallies.onLook(() => this.#all.set('listeners', audience.count));
   }
 
-  /** @throws Refusal not-admitted where the URL is not signed as it has to be, or the address is blocked */
+  /** @throws Refusal not-admitted if the address is blocked, or the URL needs a signature and has no valid one */
   check({ url, address }: Pick<Applicant, 'url' | 'address'>, { access, path }: GuardedMount): void {
     this.checkAddress(address);
     if (access !== 'signed') return;
@@ -115,12 +115,12 @@ export class Admission {
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
-  /** To be asked once more behind each wait: an operator may have blocked the address meanwhile. @throws Refusal not-admitted */
+  /** Called again after each wait, since an operator may have blocked the address meanwhile. @throws Refusal not-admitted */
   checkAddress(address: string): void {
     if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
   }
 
-  /** Counts the listener; where there is no room, the URL of another node that may have some. @param below as `room` @throws Refusal unavailable */
+  /** Counts the listener; without room, returns the URL of another node that may have some. @param below see `room` @throws Refusal unavailable */
   enter(request: Applicant, mount: GuardedMount, below = ''): Admitted | string {
     const overflow = this.room(request, mount, below);
     if (overflow !== null) return overflow;
@@ -131,8 +131,8 @@ export class Admission {
   }
 
   /**
-   * Null: there is room for one more; else the URL of another node that may have some.
-   * @param below what follows the path of the mount, such as `/hls.m3u8` @throws Refusal unavailable
+   * Null: there is room for one more; otherwise the URL of another node that may have some.
+   * @param below the rest of the path after that of the mount, such as `/hls.m3u8` @throws Refusal unavailable
    */
   room(request: Applicant, mount: GuardedMount, below = ''): string | null {
     const { overflowUrl } = mount;
@@ -147,7 +147,7 @@ export class Admission {
     return null;
   }
 
-  /** @param isHls without a connection of its own */
+  /** The limit of listeners from an address. @param isHls whether the listener has no connection of its own */
   #mostFrom(address: string, isHls: boolean): number {
     const otherwise = isHls ? this.#options.connectionsFrom?.(address) : undefined;
     return this.#options.listenersPerAddress ?? otherwise ?? Number.POSITIVE_INFINITY;
@@ -158,7 +158,7 @@ export class Admission {
     return audio.listeners + this.#byChannel.others(audio.key) < maxListeners;
   }
 
-  /** Asks the hook. Resolves with a refusal, or null where it allows the listener; never rejects. The listener stays counted. */
+  /** Asks the hook. Resolves with a refusal, or null if it allows the listener; never rejects. The listener remains counted. */
   async ask(request: Applicant, admitted: Pick<Admitted, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
     const hook = this.#hook()!;
     const given = request.header('authorization');
@@ -185,9 +185,9 @@ function callerOf(request: Applicant, authorization: string | undefined): HookLi
 
 /** The URL of the same request at another node, with its query. */
 function overflowTarget(overflowUrl: string, path: string, url: string, below: string): string {
-  // Heads are read tolerantly: the target may hold characters that a URL may not.
+  // Heads are parsed tolerantly: the target may contain characters that a URL may not.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  // Serialized: a header has no letters but those of ASCII.
+  // Serialized, since a header contains only ASCII.
   const mount = new URL(overflowUrl.replaceAll('{mount}', path.slice(1))).href;
   const target = below === '' ? mount : mount.replace(/[?#]|$/, (end) => `${below}${end}`);
   return query === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${query}`;

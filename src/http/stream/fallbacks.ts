@@ -1,14 +1,14 @@
 /**
- * The mounts that stand in for a channel while it has no audio, as operators have set them (http/admin/README.md, "Fallbacks"): the same in all
+ * The mounts whose audio replaces that of a channel while it has none, as set by operators (http/admin/README.md, "Fallbacks"): the same in all
  * processes. A mount that no longer exists is ignored, and a cycle ends where it began.
  */
 
 import type { Mount } from '../../channel/mount.js';
 
 export class Fallbacks {
-  /** By path. */
+  /** All mounts, by path. */
   readonly #mounts: ReadonlyMap<string, Mount>;
-  /** Channel → path. */
+  /** Channel key → path of its fallback. */
   #toOf: ReadonlyMap<string, string> = new Map();
 
   constructor(mounts: ReadonlyMap<string, Mount>) {
@@ -19,12 +19,12 @@ export class Fallbacks {
     this.#toOf = new Map(fallbacks.map(({ channel, to }) => [channel, to]));
   }
 
-  /** Channels that have a fallback. */
+  /** Keys of the channels with a fallback. */
   get channels(): Iterable<string> {
     return this.#toOf.keys();
   }
 
-  /** The fallback of a channel, the fallback of that one, and so on. */
+  /** The fallback of a channel, the fallback of its fallback, and so on. */
   of(channel: string): readonly Mount[] {
     const found: Mount[] = [];
     const seen = new Set([channel]);

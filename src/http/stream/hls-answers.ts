@@ -1,4 +1,4 @@
-/** What requests for HLS are answered (hls-routes.ts): types, how long a cache may keep it, and that pages of any origin may read it. */
+/** Answers to requests for HLS (hls-routes.ts): content types, caching, and CORS for any origin. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../base/refusal.js';
@@ -15,7 +15,7 @@ const FILE_TYPES: Readonly<Record<string, string>> = {
   m4s: 'audio/mp4',
   mp4: 'audio/mp4',
 };
-/** For pages of other origins. */
+/** Headers for pages of other origins. */
 export const CORS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Expose-Headers': 'ETag, Retry-After',
@@ -26,16 +26,16 @@ export const MEDIA_CACHE = 'public, max-age=1';
 export const PRIVATE_CACHE = 'no-store';
 export const REWIND_CACHE = 'public, max-age=4';
 const SEGMENT_CACHE = 'public, max-age=3600, immutable';
-/** A crowd that asks for what is gone asks a cache. */
+/** Lets a cache answer a crowd that requests removed segments. */
 const GONE_CACHE = 'public, max-age=1';
 const MIN_COMPRESSED_BYTES = 1024;
 
-/** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
+/** The path of a channel's HLS; null: it has none, or its present codec cannot be served. @param path that of any of its mounts */
 export function hlsPath({ hls, sends }: Mount, path: string): string | null {
   return hls !== null && sends !== 'vorbis' ? `${path}${VARIANT}` : null;
 }
 
-/** Where what a channel played can be played again; null: it has no rewind. @param path of any of its mounts */
+/** The path of a channel's rewind; null: it has none. @param path that of any of its mounts */
 export function rewindPath({ hls, sends }: Mount, path: string): string | null {
   return hls !== null && hls.rewindHours > 0 && sends !== 'vorbis' ? `${path}${REWIND}` : null;
 }
@@ -48,7 +48,7 @@ export function redirect(response: ServerResponse, url: string): void {
   response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
 }
 
-/** Rejects when compression fails; then nothing has been answered. @param cache how long it may be kept */
+/** Rejects, before anything is answered, if compression fails. @param cache the Cache-Control header */
 export function sendPlaylist(
   request: IncomingMessage,
   response: ServerResponse,
@@ -58,7 +58,7 @@ export function sendPlaylist(
   return sendCompressed(request, response, body, { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': cache });
 }
 
-/** @param file undefined: there is none @throws Refusal not-found */
+/** @param file undefined: no such segment @throws Refusal not-found */
 export function sendFile(file: HlsFile | undefined, method: string | undefined, response: ServerResponse): void {
   if (file === undefined) {
     throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {

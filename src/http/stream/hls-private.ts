@@ -1,11 +1,11 @@
 /**
- * Private listeners of HLS: who asks for the multivariant playlist with a metaid or a signature, or at a mount that is not open, is admitted as a
- * listener of the stream is (admission.ts), and gets the address of a media playlist of its own. What that lists is shared.
+ * Private listeners of HLS: a player that requests the multivariant playlist with a metaid or a signature, or at a mount that is not open, is
+ * admitted like a listener of the stream (admission.ts), and gets the address of a media playlist of its own. The segments in it are shared.
  *
- *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ again and again ─► there
+ *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ repeated ─► present
  *
- * Players ask for a multivariant playlist twice, and another process may be asked the second time. So the token is made of what names the player,
- * where something does, by a key that only the server's processes have, and a second request with the same is the same listener.
+ * Players request a multivariant playlist twice, perhaps from two processes. So the token is derived from the name of the player, if it has one, by a
+ * key that only the server's processes have, and a second request with the same token belongs to the same listener.
  */
 
 import { createHmac, randomBytes } from 'node:crypto';
@@ -23,29 +23,30 @@ import type { WaitingRequests } from '../waiting-requests.js';
 import type { Admission, Admitted, Applicant } from './admission.js';
 import { clientOf, metaidOf } from './player-request.js';
 
-/** What makes a request one of a private listener, at an open mount too. */
+/** A request with one of these parameters is a private listener's, even at an open mount. */
 const PARAMETERS = ['metaid', 'sabcsid', 's', 'sig'] as const;
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
 const TOKEN_BYTES = 16;
-/** How long a token is waited for that another process may just have given. */
+/** How long to wait for news of a token that another process may just have issued. */
 const TOKEN_WAIT_MS = 1000;
 const RETRY_SECONDS = 2;
 
 export interface HlsPrivateParts {
   readonly admission: Admission;
   readonly listeners: HlsListeners;
-  /** Of all processes; null: there are no others. */
+  /** The players of all processes; null: there is only one process. */
   readonly players: SharedPlayers | null;
   readonly proxies: Pick<Proxies, 'ofRequest'>;
-  /** Requests that wait for a first segment; apart from them those with a token that is not known yet: anybody can make one up. */
+  /** Requests that wait for a first segment. */
   readonly waiting: WaitingRequests;
+  /** Requests with a token that is not known yet. Limited separately, since anybody can invent tokens. */
   readonly unknown: WaitingRequests;
-  /** All processes make the same token by it; null: it is not known yet, and a second request of a player has another token. */
+  /** With it all processes derive the same token; null: not known yet, so a second request of a player gets another token. */
   tokenKey(): Buffer | null;
   readonly log: Log;
 }
 
-/** What a multivariant request comes to. */
+/** The outcome of a request for a multivariant playlist. */
 export type Admittance =
   | { readonly token: string }
   /** Another node may have room. */
@@ -53,9 +54,9 @@ export type Admittance =
   /** The client has gone. */
   | null;
 
-/** Who asks for a private media playlist. */
+/** A player that requests a private media playlist. */
 export interface PrivatePlayer {
-  /** It is sent the playlist. */
+  /** The playlist is sent to it. */
   onSent(bytes: number): void;
 }
 
@@ -72,8 +73,8 @@ export class HlsPrivate {
   }
 
   /**
-   * Admits who asks for the multivariant playlist. HEAD is judged as GET, and not counted. Rejects with a Refusal.
-   * @param below the mount's path, of this request @param whenListed resolves when there is something to list; rejects with a Refusal
+   * Admits a player that requests the multivariant playlist. HEAD is checked like GET, but not counted. Rejects with a Refusal.
+   * @param below the rest of the path after that of the mount @param whenListed resolves when there is a segment to list; rejects with a Refusal
    */
   async admit(
     request: IncomingMessage,
@@ -111,7 +112,7 @@ export class HlsPrivate {
     return response.destroyed ? null : { token };
   }
 
-  /** Calls back when it is known who asks for a media playlist by a token. @param onRefused with a Refusal */
+  /** Finds the player of a token in a request for a media playlist, and calls back once. @throws Refusal */
   player(
     token: string,
     mount: Mount,
@@ -147,7 +148,7 @@ export class HlsPrivate {
     return { onSent: (bytes) => this.#parts.listeners.send(listener, mount, bytes) };
   }
 
-  /** It has been admitted, here or in another process: asking again keeps it. */
+  /** Whether the player has been admitted, here or in another process. A new request keeps it alive. */
   #isThere(token: string, mount: Mount): boolean {
     const { listeners, players } = this.#parts;
     const listener = listeners.find(token, mount);
@@ -155,7 +156,7 @@ export class HlsPrivate {
     return listener !== undefined || players?.has(playerKey(token, mount.path, mount.audio.key)) === true;
   }
 
-  /** The hook is notified of its end at once. */
+  /** Checks as for a GET. The hook is notified of the end at once. */
   async #admitHead(applicant: ListenerRequest, mount: Mount, below: string, token: string): Promise<Admittance> {
     const { admission } = this.#parts;
     const location = admission.room(applicant, mount, below);
@@ -186,7 +187,7 @@ export class HlsPrivate {
     );
   }
 
-  /** In the configured spelling of the mount, for the hook and signatures. */
+  /** The request with the configured spelling of the mount, for the hook and signatures. */
   #applicant(request: IncomingMessage, mount: Mount): ListenerRequest {
     const { headers, method, url } = request;
     return {
@@ -201,12 +202,12 @@ export class HlsPrivate {
   }
 }
 
-/** Of the query of a media playlist; null: it is the one that all share. */
+/** The token in the URL of a media playlist; null: none, the playlist is the shared one. */
 export function askedToken(url: string): string | null {
   return url.includes('?') ? parameter(url, 's') : null;
 }
 
-/** The same for the same player with the same request, where it has a name; else random. */
+/** The same token for the same player with the same request, if the player has a name; otherwise a random one. */
 function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): string {
   const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? '';
   if (name === '' || key === null) return randomBytes(TOKEN_BYTES).toString('base64url');
@@ -215,7 +216,7 @@ function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): str
   return createHmac('sha256', key).update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');
 }
 
-/** The player begins anew with the multivariant playlist. */
+/** After this refusal a player begins anew with the multivariant playlist. */
 function unknownToken(): Refusal {
   return new Refusal('not-admitted', 'No listener has this playlist: begin with the one above it, hls.m3u8.');
 }

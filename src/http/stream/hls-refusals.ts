@@ -1,4 +1,4 @@
-/** What requests for HLS are refused with (hls-routes.ts). */
+/** Refusals of requests for HLS (hls-routes.ts). */
 
 import { Refusal, retryLater } from '../../base/refusal.js';
 import type { Mount } from '../../channel/mount.js';
@@ -6,7 +6,7 @@ import { hlsPath } from './hls-answers.js';
 
 export const RETRY_SECONDS = 2;
 
-/** @throws Refusal */
+/** @throws Refusal not-found, if the channel sends Vorbis */
 export function refuseVorbis(mount: Mount): void {
   if (hlsPath(mount, mount.path) !== null) return;
   throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
@@ -16,7 +16,7 @@ export function noHls(): Refusal {
   return new Refusal('not-found', 'This channel is not served as HLS.');
 }
 
-/** Where it is cut nobody answers in time. */
+/** The process that cuts the segment does not answer in time. */
 export function notHereYet(): Refusal {
   return retryLater('unavailable', 'This segment is not here yet.', RETRY_SECONDS);
 }

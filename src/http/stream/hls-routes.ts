@@ -1,12 +1,12 @@
 /**
- * HLS beside each mount `M`: what all may read and any cache may keep, and the playlists of private listeners (hls-private.ts), which name the same
- * segments. What is listed and cut is the channel's own (src/hls); here requests find it. Where there is nothing to list yet they wait
+ * HLS beside each mount `M`: public playlists and segments, which any cache may keep, and the playlists of private listeners (hls-private.ts), which
+ * list the same segments. The channel makes them (src/hls); this file finds them for requests. Requests wait until there is a segment to list
  * (hls-waiting.ts).
  *
  *   M/hls.m3u8 ─► M/hls/live.m3u8 ──┬─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
  *                 M/hls/rewind.m3u8 ┘
  *
- * Invariant: a playlist that is answered has a segment; a segment's name has the same bytes for ever.
+ * Invariant: a playlist in an answer has at least one segment; a segment's name means the same bytes forever.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -61,22 +61,22 @@ export interface HlsServiceParts {
   readonly channels: HlsChannels;
   readonly publicUrl: PublicUrl;
   readonly privates: HlsPrivate;
-  /** Counts those who are nobody by name. */
+  /** Counts listeners that are not private. */
   readonly crowd: HlsCrowd;
   readonly proxies: Pick<Proxies, 'ofRequest' | 'originOf'>;
   readonly waiting: WaitingRequests;
-  /** Of rewinds: playlists, and segments that were read from files, in unfinished answers. */
+  /** Limits rewind playlists, and segments read from files, in unfinished answers. */
   readonly inFlight: InFlight;
   onError(error: unknown): void;
 }
 
 export class HlsService implements HttpService {
   readonly role = 'stream';
-  /** By `what status`. */
+  /** Numbers of answers, by `what status`. */
   readonly requests = new Counts();
   readonly #parts: HlsServiceParts;
   readonly #waiting: HlsWaiting;
-  /** Of each window the last playlist that was asked for, with its compressed forms. */
+  /** The last requested playlist of each window (or rewind), with its compressed forms. */
   readonly #bodies = new WeakMap<object, { readonly text: string; readonly body: CompressibleBody }>();
 
   constructor(parts: HlsServiceParts) {
@@ -114,11 +114,11 @@ export class HlsService implements HttpService {
   #wanted(path: string): Wanted | null {
     if (!path.endsWith(LEADING) && !path.includes('/hls/')) return null;
     const plain = plainPath(path);
-    // The path of a mount may end with a slash: behind it there are two, which clients and proxies may have made one.
+    // If the path of a mount ends with a slash, two slashes follow, which clients and proxies may have merged.
     return this.#wantedAt(path) ?? (plain === path ? null : this.#wantedAt(plain)) ?? this.#wantedAt(plain, '/');
   }
 
-  /** @param more what the path of the mount has beside what stands in the request's */
+  /** @param more appended to the path in the request to get that of the mount */
   #wantedAt(path: string, more = ''): Wanted | null {
     for (const [what, end] of PLAYLISTS) {
       const mount = path.endsWith(end) ? this.#mountAt(path.slice(0, -end.length) + more) : undefined;
@@ -159,12 +159,12 @@ export class HlsService implements HttpService {
     }
   }
 
-  /** What was cut in the last hours. */
+  /** Sends the playlist of the segments of the last hours. */
   #rewind(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
     if (mount.hls!.rewindHours === 0) throw new Refusal('not-found', 'This channel has no rewind.');
     refuseVorbis(mount);
     const { channels } = this.#parts;
-    // Who plays its end wakes the source as others do.
+    // A player at its end needs the source like any other.
     const channel = channels.ask(mount)!;
     const send = async () => {
       const text = await channels.rewind(mount);
@@ -177,7 +177,7 @@ export class HlsService implements HttpService {
     send().catch((error) => this.#refuse(response, error));
   }
 
-  /** @throws Refusal where clients have left too much unread */
+  /** Counts a body in flight. @throws Refusal unavailable, if clients have left too many bytes unread */
   #enter(body: object, weight: number, request: IncomingMessage, response: ServerResponse): void {
     const { inFlight, proxies } = this.#parts;
     if (inFlight.enter(body, weight, proxies.originOf(request), response)) return;
@@ -204,12 +204,12 @@ export class HlsService implements HttpService {
     privates.player(token, mount, response, onKnown, (refusal) => this.#refuse(response, refusal));
   }
 
-  /** @param player null: one of those who share it */
+  /** @param player null: any of those that share the playlist */
   #sendMedia(mount: Mount, request: IncomingMessage, response: ServerResponse, player: PrivatePlayer | null): void {
     this.#waiting.untilListed(mount, request, response, (window, channel) => {
       const body = this.#bodyOf(window, window.playlist);
       const send = () => this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
-      // What it names has its file: another process that goes on gives no number once more.
+      // Waits until all listed segments are saved, so that a process that takes over does not use a number again.
       const written = channel.written();
       if (written === null) send();
       else void written.then(send);
@@ -247,7 +247,7 @@ export class HlsService implements HttpService {
     sendPlaylist(request, response, body, cache).catch((error) => this.#refuse(response, error));
   }
 
-  /** @param of whose last playlist it is */
+  /** @param of the window or channel of the playlist */
   #bodyOf(of: object, text: string): CompressibleBody {
     const known = this.#bodies.get(of);
     if (known?.text === text) return known.body;
@@ -273,7 +273,7 @@ export class HlsService implements HttpService {
   }
 }
 
-/** As listeners know the channel. */
+/** The display name of the channel, or its key. */
 function nameOf({ facts: { key, name } }: Mount): string {
   return name || key;
 }

@@ -1,6 +1,6 @@
 /**
  * Requests for HLS that wait: for a first segment, so that no playlist is empty, or for a segment that is cut in another process. Each is answered or
- * refused once: when the segment has come, when it can no longer come, at its time-out, or when the server stops. Owned by hls-routes.ts.
+ * refused once: when the segment arrives, when it can no longer arrive, at its time-out, or when the server stops. Owned by hls-routes.ts.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import type { HlsWindow } from '../../hls/window.js';
 import type { WaitingRequest, WaitingRequests } from '../waiting-requests.js';
 import { noHls, noSegment, notHereYet, RETRY_SECONDS } from './hls-refusals.js';
 
-/** How long a request waits; for a first segment, beyond the duration of a segment. */
+/** How long a request waits; for a first segment, the duration of a segment is added. */
 const WAIT_MORE_MS = 2000;
 
 export class HlsWaiting {
@@ -32,7 +32,7 @@ export class HlsWaiting {
 
   /**
    * Calls `onListed` when there is a segment to list: at once, or after a wait.
-   * @param onRefused after a wait; absent: the request is answered @throws Refusal if none can come, or too many requests wait
+   * @param onRefused called after a wait in vain; default: answers the request @throws Refusal if none can come, or too many requests wait
    */
   untilListed(
     mount: Mount,

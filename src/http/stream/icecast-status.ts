@@ -1,5 +1,5 @@
 /**
- * Statistics as Icecast gives them: `/status-json.xsl` of 2.4 (members in its order, `source` an object for one, an array for several,
+ * Statistics in Icecast's formats: `/status-json.xsl` of 2.4 (members in its order, `source` an object for one, an array for several,
  * absent for none, `dummy` at the end), and the same as XML, as `/admin/publicstats` of 2.5. Monitoring scripts rely on exactly these
  * formats, so all names are Icecast's; only `connections` and `typical_lag` are ours.
  *
@@ -16,7 +16,7 @@ interface IcecastSource {
   readonly members: StatusMembers;
 }
 
-/** @param path only the channel that is played there; null: all */
+/** @param path only the channel with this mount; null: all */
 export function statusJson(facts: StatusFacts, reached: Reached, path: string | null = null): string {
   const sources = sourcesOf(facts, reached, path).map(({ members }) => ({ ...members, dummy: null }));
   const icestats = {
@@ -26,7 +26,7 @@ export function statusJson(facts: StatusFacts, reached: Reached, path: string | 
   return JSON.stringify({ icestats });
 }
 
-/** @param path only the channel that is played there; null: all */
+/** @param path only the channel with this mount; null: all */
 export function publicStats(facts: StatusFacts, reached: Reached, path: string | null = null): string {
   const sources = sourcesOf(facts, reached, path).map(
     ({ path, members }) => `<source mount="${path}">${elements(members)}</source>`,
@@ -35,7 +35,7 @@ export function publicStats(facts: StatusFacts, reached: Reached, path: string |
 }
 
 function serverOf({ server, startedMs }: StatusFacts, { host }: Reached): StatusMembers {
-  // In Icecast these name a person and a place, which we do not know; scripts expect the members.
+  // In Icecast `admin` and `location` name a person and a place, which we do not know; scripts expect the members.
   return { admin: '', host, location: '', server_id: server, ...icecastTimes('server_start', startedMs) };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Finds the mount of a path: the one with exactly this path, as in nearly all requests; else the one with the same path in another spelling, or by
- * one of SHOUTcast's listen URLs, if `shoutcastListenUrls` names a channel:
+ * Finds the mount of a path: the one with exactly this path, as in nearly all requests; else the one with the same path in another spelling; else,
+ * if `shoutcastListenUrls` names a channel, by one of SHOUTcast's listen URLs:
  *
  *   /;   /;stream.mp3   /stream/1/   ─► that channel          /mount;   /mount;stream.nsv   /mount/;   ─► that mount
  */
@@ -16,7 +16,7 @@ export class ListenUrls {
   readonly #mounts: ReadonlyMap<string, Mount>;
   readonly #shoutcast: () => string | undefined;
 
-  /** @param shoutcast the channel of `shoutcastListenUrls` */
+  /** @param shoutcast returns the channel of `shoutcastListenUrls` */
   constructor(mounts: ReadonlyMap<string, Mount>, shoutcast: () => string | undefined) {
     this.#mounts = mounts;
     this.#shoutcast = shoutcast;
@@ -29,7 +29,7 @@ export class ListenUrls {
     return (plain === path ? undefined : this.#mounts.get(plain)) ?? this.#shoutcastMount(plain);
   }
 
-  /** The number of a SHOUTcast stream that we do not have; null: the path names none, or SHOUTcast's URLs are not served. */
+  /** The number of a SHOUTcast stream that does not exist; null: the path names none, or SHOUTcast's URLs are not served. */
   otherStream(path: string): string | null {
     if (this.#shoutcast() === undefined || this.mountAt(path) !== undefined) return null;
     return NUMBERED.exec(plainPath(path))?.[1] ?? null;

@@ -1,6 +1,6 @@
 /**
- * Takes connections whose first bytes ask for a mount directly from the front, past Node's HTTP server, whose objects would stay with each
- * listener as long as it plays.
+ * Takes connections whose first bytes request a mount directly from the front, bypassing Node's HTTP server, whose objects would remain in
+ * memory as long as the listener plays.
  */
 
 import type { Socket } from 'node:net';
@@ -34,7 +34,7 @@ export class ListenerAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Takes the connection if its first bytes name a mount, else returns false. @param headers of the address */
+  /** Takes the connection if its first bytes name a mount, else returns false. @param headers those of the address */
   take(socket: Socket, first: Buffer, headers: AddressHeaders): boolean {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Requests for a mount that Node's HTTP server has read: those that are not the first on their connection, or not GET. Most listeners come
- * through listener-acceptor.ts. OPTIONS is answered here with the methods, and all but GET and HEAD with 405.
+ * Requests for a mount that Node's HTTP server has read: those that are not the first on their connection, or not GET. Most listeners join
+ * through listener-acceptor.ts. OPTIONS is answered with the accepted methods, others than GET and HEAD with 405.
  */
 
 import { Refusal } from '../../base/refusal.js';
@@ -13,7 +13,7 @@ import type { ListenUrls } from './listen-urls.js';
 import type { Stream } from './stream.js';
 import { HttpStreamRequest } from './stream-request.js';
 
-/** Pages of other origins may listen, and read the titles. */
+/** CORS: pages of other origins may listen, and read the titles. */
 const PREFLIGHT: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': READ_METHODS,
@@ -45,7 +45,7 @@ export class MountService implements HttpService {
       sendProblem(response, new Refusal('not-found', `There is no stream ${stream}: only /stream/1/ is served.`));
       return;
     }
-    // In the configured spelling, for hooks and signatures.
+    // The configured spelling of the mount, for hooks and signatures.
     request.url = targetOf({ path: mount.path, query: queryOf(url!) });
     if (method === 'OPTIONS') {
       response.writeHead(204, { ...mountAllow(mount, roles), ...PREFLIGHT }).end();

@@ -1,4 +1,4 @@
-/** A channel for playlists and statistics, and how a request names one. Values are read at each request, never cached. */
+/** A channel for playlists and statistics, and how requests select one. Values are read at each request, never cached. */
 
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
@@ -10,25 +10,26 @@ import type { PublicUrl } from './public-url.js';
 /** Made by app/worker/mount-statuses.ts. */
 export interface MountStatus {
   readonly mount: Mount;
-  /** Every path at which it can be played; statistics name the first. */
+  /** The paths of all its mounts; statistics name the first. */
   readonly paths: readonly string[];
-  /** Since when it has been on air without a gap, unix milliseconds; null: it is not on air. */
+  /** The beginning of its uninterrupted time on air, unix milliseconds; null: it is not on air. */
   readonly onAirSinceMs: number | null;
-  /** The title line in force, and the following one; "": none. */
+  /** The title line in force; "": none. */
   readonly title: string;
+  /** The next title line; "": none. */
   readonly nextTitle: string;
-  /** Their records as JSON; null: none. */
+  /** The records of both as JSON; null: none. */
   readonly records: { readonly now: string | null; readonly next: string | null };
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
-  /** An estimate of those who listen to HLS without being known, beside `counts` (listener/hls/hls-crowd.ts). */
+  /** An estimate of the anonymous listeners of HLS, who are not in `counts` (listener/hls/hls-crowd.ts). */
   readonly hlsListeners: number;
   /** The lag of the median listener behind the live edge, milliseconds; null: there are no listeners. */
   readonly typicalLagMs: number | null;
 }
 
 export interface StatusFacts {
-  /** In configured order, which is also that of `sid`, from 1. */
+  /** In configured order, which is also that of `sid` (from 1). */
   readonly channels: readonly MountStatus[];
   readonly publicUrl: PublicUrl;
   /** The Server header. */
@@ -43,7 +44,7 @@ export function isOnAir({ mount }: MountStatus): boolean {
   return mount.hasAudio || mount.onDemand;
 }
 
-/** The path of `?mount=`, in the spelling of mounts; null: there is none. */
+/** The path in `?mount=`, in the spelling of configured mounts; null: none. */
 export function askedMount(url: string): string | null {
   const mount = parameter(url, 'mount');
   return mount === null ? null : plainPath(mount);

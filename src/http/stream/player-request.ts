@@ -1,4 +1,4 @@
-/** Reads the request of a listener: its metaid, whether it takes titles, and what operators see of the player. */
+/** Reads the request of a listener: its metaid, whether it wants titles, and the facts about the player that operators see. */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { READ_BLOCK_BYTES } from '../../audio/tape/burst.js';
@@ -8,28 +8,28 @@ import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import { isMetaid } from '../reads.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** Firefox and Chromium; WebKit's player does not call itself so. */
+/** Matches Firefox and Chromium, but not WebKit's player. */
 const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
-/** Players that use one interval of what one write brings, and drop the rest (README.md, "Answers"): MOC. */
+/** MOC, which uses only one interval of each write that it receives, and drops the rest (README.md, "Answers"). */
 const ONE_INTERVAL_A_WRITE = /\bMusic-On-Console\//;
-/** The interval that they get, in writes. */
+/** The interval for such players, in writes. */
 const INTERVAL_WRITES = 4;
-/** The longest header that is kept while the listener plays. */
+/** Headers that are kept while the listener plays are cut to this length. */
 const CLIENT_CHARACTERS = 200;
 
-/** The player as operators see it. */
+/** Facts about the player for operators. */
 export function clientOf(request: Pick<StreamRequest, 'address' | 'header'>, { path: mount }: Mount): ListenerClient {
   const text = (name: string) => (request.header(name) ?? '').slice(0, CLIENT_CHARACTERS);
   return { mount, address: request.address, agent: text('user-agent'), referer: text('referer') };
 }
 
-/** Null: it has none, or a malformed one, which plays without a session. `sabcsid` is the older name (src/http/README.md, "Deprecated host"). */
+/** The metaid; null: none, or a malformed one: it plays without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
 export function metaidOf({ url }: Pick<StreamRequest, 'url'>): string | null {
   const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
   return metaid !== null && isMetaid(metaid) ? metaid : null;
 }
 
-/** The bytes that its player reads at a time; undefined: unknown. */
+/** The number of bytes that its player reads at a time; undefined: unknown. */
 export function readBytesOf(request: StreamRequest): number | undefined {
   return BROWSER.test(request.header('user-agent') ?? '') ? READ_BLOCK_BYTES : undefined;
 }
@@ -40,10 +40,10 @@ function wantsIcy(request: StreamRequest): boolean {
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
 }
 
-/** Bytes of audio between its ICY blocks; null: it gets none. */
+/** Bytes of audio between its ICY blocks; null: it gets no blocks. */
 export function metaintOf(request: StreamRequest, { metaint, tape }: PlayableAudio): number | null {
   if (metaint === null || !wantsIcy(request)) return null;
-  // Not in Ogg, where each listener has a rendering already.
+  // Not in Ogg, where each listener has a rendering of its own.
   const isWide = tape?.rendering(true) === null && ONE_INTERVAL_A_WRITE.test(request.header('user-agent') ?? '');
   return isWide ? INTERVAL_WRITES * tape.segmentBytes : metaint;
 }

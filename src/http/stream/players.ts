@@ -1,12 +1,12 @@
 /**
- * Listeners that play: adds them to the audience, and moves them to another channel on the same connection, where an operator wants it, or while
- * their channel has no audio and has a fallback (fallbacks.ts).
+ * Playing listeners: adds them to the audience, and moves them to another channel on the same connection when an operator requests it, or while
+ * their channel has no audio but a fallback (fallbacks.ts).
  *
- *   home has audio ──► silent, and its tape played to the end ──► first fallback with audio that their head fits
+ *   home has audio ──► silent, and its tape played to the end ──► first fallback with audio that fits their head
  *          ▲                                                        │
  *          └── home's tape grows again ◄────────────────────────────┘        without a fallback they stay
  *
- * Invariant: a listener that moves is counted at its destination before it leaves, and moves at the end of a segment.
+ * Invariant: a moving listener is counted at its destination before it leaves, and moves at the end of a segment.
  */
 
 import type { Socket } from 'node:net';
@@ -34,20 +34,20 @@ import {
 
 /** How often listeners are moved to fallbacks, and back. */
 const CHECK_MS = 200;
-/** How long a channel is silent before its listeners move: another source may follow, and audio may be on its way from another process. */
+/** Listeners move after this silence: another source may follow sooner, or audio may be on its way from another process. */
 const SILENT_MS = 500;
-/** Listeners that are moved in one check, so that a crowd does not block the loop. Then the next check follows at once. */
+/** Maximum number of listeners moved in one check, so that a crowd does not block the event loop. After that the next check follows at once. */
 const MAX_PER_CHECK = 200;
-/** The least burst on another tape of the same channel: the last tape was played to its end, but for the open segment. */
+/** Minimum burst on another tape of the same channel: the last tape was played to its end, except the open segment. */
 const OPEN_MS = 1000;
 
 export interface PlayersOptions {
-  /** The burst, with which listeners begin. */
+  /** The burst of new listeners. */
   readonly burstMs: number;
-  /** How long to wait for a tape of another process. */
+  /** How long to wait for a tape from another process. */
   readonly startTimeoutMs: number;
   readonly log: Log;
-  /** Mounts to which listeners can be moved, by path. Absent: none. */
+  /** The mounts to which listeners can be moved, by path. Absent: none. */
   readonly mounts?: ReadonlyMap<string, Mount>;
   readonly fallbacks?: Fallbacks;
 }
@@ -61,9 +61,9 @@ export class Players implements AlarmHandler {
   readonly #moving = new Map<Listener, MovingListener>();
   /** Listeners that are not at their home channel. */
   readonly #away = new Map<Listener, Stay>();
-  /** Channels with a fallback and without audio → since when, as observed here. */
+  /** Channels that have a fallback and no audio → when this was first observed. */
   readonly #silentSinceMs = new Map<string, number>();
-  /** Channels on demand that are wanted by listeners away from them: each counts as one there, or its source would never run again. */
+  /** On-demand channels with listeners away from them. Each counts as one listener there, since otherwise its source would never run again. */
   readonly #missed = new Set<PlayableAudio>();
   #checkMs = 0;
 
@@ -75,10 +75,10 @@ export class Players implements AlarmHandler {
     this.#options = options;
   }
 
-  /** The listener is counted at its channel already (`stay.admitted`). */
+  /** Adds a listener, which is counted at its channel already (`stay.admitted`). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: Listener): void {
     const { audio, home, metaint, phase, admitted, session, connection } = stay;
-    // Nobody has looked since the last one left.
+    // No check has run since the last listener left.
     if (this.#audience.playing === 0) this.#silentSinceMs.clear();
     const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
@@ -119,7 +119,7 @@ export class Players implements AlarmHandler {
     return this.#audience.playing === 0 && this.#moving.size === 0 && this.#away.size === 0 && this.#missed.size === 0;
   }
 
-  /** Moves the listeners of a channel that has lost its audio. Returns how many more may be moved now. */
+  /** Moves the listeners of a channel that has lost its audio. Returns how many more listeners may be moved now. */
   #moveToFallback(key: string, nowMs: number, most: number): number {
     const home = this.#options.mounts?.get(`/${key}`);
     if (home === undefined || canBegin(home)) {
@@ -148,7 +148,7 @@ export class Players implements AlarmHandler {
     return found;
   }
 
-  /** Moves listeners home that has audio again, or to another fallback. Returns how many more may be moved now. */
+  /** Moves listeners back to their home if it has audio again, or to another fallback. Returns how many more listeners may be moved now. */
   #moveFromFallbacks(most: number): number {
     let left = most;
     for (const [listener, stay] of this.#away) {
@@ -190,9 +190,9 @@ export class Players implements AlarmHandler {
   /** @param comesBack whether it returns when its home has audio */
   #move(listener: Listener, path: string, stay: Stay, comesBack: boolean): boolean {
     const mount = this.#options.mounts?.get(path);
-    // At rest it is woken by the first who comes; the others wait for the same burst.
+    // The first listener to arrive wakes a channel at rest; the others wait for the same burst.
     if (mount === undefined || !hasAudioSoon(mount)) return false;
-    // The destination is the fallback where it is already: now its home.
+    // The destination is the fallback that it plays already, which becomes its home.
     if (!comesBack && mount.audio === stay.audio && stay.home.audio !== stay.audio) {
       this.#away.delete(listener);
       stay.home = mount;
@@ -203,7 +203,7 @@ export class Players implements AlarmHandler {
     return true;
   }
 
-  /** Its channel has another tape: of another node, or of a process that has lost the one before. */
+  /** Its channel has another tape: from another node, or from a process that has lost the previous one. */
   #resume(listener: Listener, stay: Stay): boolean {
     if (this.#moving.has(listener)) return true;
     const { audio, client } = stay;
@@ -212,10 +212,10 @@ export class Players implements AlarmHandler {
     return true;
   }
 
-  /** Counts it at its destination. If that tape is in another process, it moves when the tape has come, or stays where it is. */
+  /** Counts the listener at its destination. If that tape is in another process, it moves once the tape has arrived, or stays. */
   #moveTo(listener: Listener, mount: Destination, stay: Stay, isGrowing: boolean): void {
     this.#cancelMove(listener);
-    // At its own channel it is counted already.
+    // It is counted at its own channel already.
     if (mount.audio !== stay.audio) this.#audience.enter(mount.audio);
     const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
     const moving: MovingListener = { mount, stay, untilMs, seen: isGrowing ? { tape: undefined, head: 0 } : null };
@@ -244,7 +244,7 @@ export class Players implements AlarmHandler {
     if (moving.mount.audio !== moving.stay.audio) this.#audience.leave(moving.mount.audio);
   }
 
-  /** Its stream is at the end of a segment, behind an ICY block, where the other tape continues it. */
+  /** Its stream is at the end of a segment, after an ICY block, where the other tape can continue it. */
   #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
     if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.owner!.release() : null;
@@ -262,7 +262,7 @@ export class Players implements AlarmHandler {
     if (!isSame) this.#stats.leave(stay.counted, bytes, countedMs);
     if (stay.session !== null) this.#sessions.move(stay.session, audio.key, path);
     const client = { ...stay.client, mount: path };
-    // A tape that grows again holds old audio: no burst of that.
+    // No burst from a tape that grows again, since its audio is old.
     const burstMs = seen === null ? Math.max(this.#options.burstMs, isSame ? OPEN_MS : 0) : 0;
     const next: Stay = {
       ...stay,

@@ -1,6 +1,6 @@
 /**
- * `/{mount}.m3u`, `.pls` and `.xspf`, for players that open files. Each has the URL of one stream, with the query of the playlist's own
- * request, so that a metaid or a signature reaches the stream.
+ * `/{mount}.m3u`, `.pls` and `.xspf`, for players that open files. Each contains the URL of one stream, with the query of the request for
+ * the playlist, so that a metaid or a signature reaches the stream.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -16,7 +16,7 @@ interface PlaylistFormat {
   write(url: string, status: MountStatus): string;
 }
 
-/** By the ending of the path, with the types that players expect; m3u is byte for byte that of Icecast 2.4. */
+/** By the ending of the path, with the content types that players expect; m3u equals that of Icecast 2.4 byte for byte. */
 const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   m3u: { type: 'audio/x-mpegurl', write: (url) => `${url}\r\n` },
   pls: {
@@ -27,7 +27,7 @@ const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   xspf: { type: 'application/xspf+xml; charset=utf-8', write: xspf },
 };
 
-/** Each behind the path of a mount. */
+/** Endings that may follow the path of a mount, after a dot. */
 export const PLAYLIST_EXTENSIONS = Object.keys(PLAYLISTS);
 
 const ROLE: RouteRole = { role: 'stream' };
@@ -35,19 +35,19 @@ const ROLE: RouteRole = { role: 'stream' };
 const OF_PLAYLIST: RouteConstraints = { path: 'playlist' };
 /** The end of the path in a URL. */
 const PATH_END = /[?#]|$/;
-/** What a query may hold (RFC 3986, 3.4), blanks and quotes percent-encoded. */
+/** A valid query (RFC 3986, 3.4), blanks and quotes percent-encoded. */
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
 interface MountPlaylist {
-  /** Of its mount. */
+  /** The path of its mount. */
   readonly path: string;
   readonly format: PlaylistFormat;
   readonly channel: MountStatus;
 }
 
 /**
- * One route for the playlists of all mounts, constrained to their paths: with a route each, a server with a thousand channels would start
- * seconds later. A mount with the same path takes precedence.
+ * Registers one route for the playlists of all mounts, constrained to their paths: with a route for each, a server with a thousand channels
+ * would start seconds later. A mount with the same path takes precedence.
  */
 export function registerPlaylists(
   app: FastifyInstance,
@@ -85,7 +85,7 @@ export function registerPlaylists(
   allowPreflight(app, '/*', ROLE, OF_PLAYLIST);
 }
 
-/** Decoded as fastify's router does, with single slashes as in mounts. "": the percent-encoding is broken, which fastify refuses. */
+/** The path, decoded as by fastify's router, with single slashes as in mounts. "": broken percent-encoding, which fastify refuses. */
 function decodedPath(url: string): string {
   const path = url.slice(0, url.search(PATH_END));
   try {
@@ -95,7 +95,7 @@ function decodedPath(url: string): string {
   }
 }
 
-/** As it may stand in a URL, with its question mark; "": there is none, or it may not. */
+/** The query with its question mark; "": none, or one that is not valid in a URL. */
 export function safeQueryOf(url: string): string {
   const query = url.slice(pathOf(url).length);
   return QUERY.test(query) ? query : '';

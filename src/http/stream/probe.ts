@@ -1,6 +1,6 @@
 /**
- * A probe: a request for the first bytes of a stream, with which a player finds out its format before it plays it on another connection (Safari asks
- * for `bytes=0-1`). It is answered like a listener, with these bytes, but is counted as one only while it waits for audio.
+ * A probe: a request for the first bytes of a stream, by which a player finds out its format before it plays it on another connection (Safari
+ * requests `bytes=0-1`). It is answered like a listener, with these bytes, but counts as one only while it waits for audio.
  */
 
 import type { Socket } from 'node:net';
@@ -8,20 +8,20 @@ import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** A client that asks for more is a listener: its answer does not end with the range. */
+/** A client that requests more is a listener, whose answer does not end with the range. */
 export const MAX_PROBE_BYTES = 4096;
 /** How long the connection of a probe stays open. */
 const PROBE_MS = 2000;
 const RANGE = /^bytes=(\d{1,9})-(\d{1,9})$/i;
 
-/** 0: it is not a probe. */
+/** The number of requested bytes; 0: not a probe. */
 export function probedBytes(request: Pick<StreamRequest, 'header'>): number {
   const [, from, to] = RANGE.exec(request.header('range')?.trim() ?? '') ?? [];
   const bytes = Number(to) - Number(from) + 1;
   return bytes > 0 && bytes <= MAX_PROBE_BYTES ? bytes : 0;
 }
 
-/** The first bytes that a listener would be sent; fewer where it would have to wait for more. */
+/** The first bytes that a listener would get; fewer if it would have to wait for more. */
 export function firstBytes(tape: AudioTape, icy: boolean, bytes: number): Buffer {
   return (
     tape
@@ -31,7 +31,7 @@ export function firstBytes(tape: AudioTape, icy: boolean, bytes: number): Buffer
   );
 }
 
-/** Keeps the connection open for a moment, since its end would be the end of the stream. @param bytes the whole answer with its head */
+/** Keeps the connection open for PROBE_MS, since its end would be the end of the stream. @param bytes the whole answer with its head */
 export function answerProbe(socket: Socket, bytes: Buffer): void {
   socket
     .on('error', () => undefined)

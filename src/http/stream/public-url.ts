@@ -1,16 +1,16 @@
 /**
- * The URL under which a client reaches this server, which playlists and statistics put before a mount:
+ * The URL under which a client reaches this server, as the base of mounts in playlists and statistics:
  *
  *   streams.publicUrl, if configured    else scheme (a trusted proxy's X-Forwarded-Proto, else by TLS) + the request's Host
  *
- * Host is untrusted input: unless it is a host name or an address, with or without a port, it is ignored. So it can end no line, tag or text.
+ * Host is untrusted input: it is ignored unless it is a host name or an address, with or without a port. So it cannot end a line, tag or text.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { plainAddress, urlHost } from '../../base/ip.js';
 import { addressOf } from '../../net/front/client-address.js';
 
-/** Which proxies are trusted about the scheme: Proxies of net/front/client-address.ts. */
+/** Knows which proxies are trusted to report the scheme: Proxies of net/front/client-address.ts. */
 interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }
@@ -20,10 +20,10 @@ const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::[0-9]
 export class PublicUrl {
   readonly #configured: () => string;
   readonly #trust: ProxyTrust;
-  /** The last configured URL, and how it is written. */
+  /** The last configured URL, and its serialized form. */
   #written = { from: '', url: '' };
 
-  /** @param configured streams.publicUrl at present; "": none */
+  /** @param configured returns streams.publicUrl at present; "": none */
   constructor(configured: () => string, trust: ProxyTrust) {
     this.#configured = configured;
     this.#trust = trust;
@@ -38,7 +38,7 @@ export class PublicUrl {
     return `${this.#scheme(request)}://${authority}`;
   }
 
-  /** Whether the client came by https, to this server or to a trusted proxy. */
+  /** Whether the client uses https, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean {
     return this.#scheme(request) === 'https';
   }
@@ -48,7 +48,7 @@ export class PublicUrl {
     return this.#configured() === '' ? 'Host, X-Forwarded-Proto' : '';
   }
 
-  /** Serialized, so without blanks, quotes or angle brackets. */
+  /** The serialized URL, so without blanks, quotes or angle brackets. */
   #asWritten(configured: string): string {
     if (this.#written.from !== configured) {
       this.#written = { from: configured, url: new URL(configured).href.replace(/\/+$/, '') };
@@ -59,7 +59,7 @@ export class PublicUrl {
   #scheme(request: IncomingMessage): string {
     const { socket, headers } = request;
     if (this.#trust.isTrusted(addressOf(socket))) {
-      // The last of several: the one of the nearest proxy.
+      // The last of several is that of the nearest proxy.
       const scheme = String(headers['x-forwarded-proto'] ?? '')
         .split(',')
         .at(-1)!
@@ -71,7 +71,7 @@ export class PublicUrl {
   }
 }
 
-/** URL.canParse refuses what only looks like an address, and ports that are too large. */
+/** URL.canParse refuses texts that only look like an address, and ports that are too large. */
 function isAuthority(host: string): boolean {
   return HOST.test(host) && URL.canParse(`http://${host}`);
 }

@@ -1,6 +1,6 @@
 /**
- * A text about all channels, rendered at most once a second for all clients. Invariant: the rendering does not depend on the request: it has
- * placeholders, in which each answer gets the URL under which its client reaches the server.
+ * A text about all channels, rendered at most once a second for all clients. Invariant: the rendering does not depend on the request; each
+ * answer replaces its placeholders by the URL and host under which its client reaches the server.
  */
 
 /** Placeholders: noncharacters, which metadata/text.ts removes from all texts. */
@@ -10,9 +10,9 @@ const FRESH_MS = 1000;
 
 /** How the client reaches this server. */
 export interface Reached {
-  /** The URL before a mount, without a trailing slash. */
+  /** The base URL of mounts, without a trailing slash. */
   readonly base: string;
-  /** Without the port; IPv6 addresses in brackets. */
+  /** The host without the port; IPv6 addresses in brackets. */
   readonly host: string;
 }
 

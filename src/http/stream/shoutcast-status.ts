@@ -1,6 +1,6 @@
 /**
- * Statistics as SHOUTcast gives them: `/7.html` of version 1; `/stats`, `/statistics` and `/nextsongs` of version 2, as XML, the first two
- * as JSON too. Names and order are SHOUTcast's; figures that we do not count are 0. Its listeners are our connections, and its unique
+ * Statistics in SHOUTcast's formats: `/7.html` of version 1; `/stats`, `/statistics` and `/nextsongs` of version 2, as XML, the first two
+ * also as JSON. Names and order are SHOUTcast's; figures that we do not count are 0. Its listeners are our connections, and its unique
  * listeners our listeners. Pure.
  */
 
@@ -12,7 +12,7 @@ import type { Reached } from './shared-text.js';
 const PREFIX = '<HTML><meta http-equiv="Pragma" content="no-cache"></head><body>';
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes" ?>';
 
-/** `listeners,status,peak,max,unique,bitrate,song`: readers split at the first six commas; the song may contain more. */
+/** `listeners,status,peak,max,unique,bitrate,song`. Readers split at the first six commas, since the song may contain more. */
 export function sevenHtml(channel: MountStatus): string {
   const { mount, counts, maxListeners, title } = channel;
   const { connections, peakConnections, listeners } = counts;
@@ -22,7 +22,7 @@ export function sevenHtml(channel: MountStatus): string {
   return `${PREFIX}${figures.join(',')},${escapeMarkup(title)}</body></html>`;
 }
 
-/** @param more XML behind the stream's own elements */
+/** @param more XML to append to the stream's own elements */
 export function streamXml(channel: MountStatus, facts: StatusFacts, reached: Reached, more = ''): string {
   const members = { ...streamOf(channel, facts, reached), version: facts.server };
   return document(`${elements(inCapitals(members))}${more}`);
@@ -77,7 +77,7 @@ function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reache
     servergenre3: '',
     servergenre4: '',
     servergenre5: '',
-    // Readers find their stream by this one.
+    // Readers find their stream by this URL.
     serverurl: facts.url || `${base}${paths[0]!}`,
     servertitle: facts.name,
     songtitle: title,
@@ -100,7 +100,7 @@ function serverOf({ channels, server }: StatusFacts): StatusMembers {
     totalstreams: channels.length,
     activestreams: channels.filter(isOnAir).length,
     currentlisteners: sum(({ counts }) => counts.connections),
-    // A sum of the channels' peaks, which may be of different times.
+    // The sum of the channels' peaks, which may have been at different times.
     peaklisteners: sum(({ counts }) => counts.peakConnections),
     maxlisteners: Math.max(0, ...channels.map(({ maxListeners }) => maxListeners)),
     uniquelisteners: sum(({ counts }) => counts.listeners),

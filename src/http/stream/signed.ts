@@ -10,10 +10,10 @@ import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:c
 
 const EXPIRES = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
-/** Compared where the URL has no signature. */
+/** Compared if the URL has no signature. */
 const NO_SIGNATURE = randomBytes(32);
 
-/** @param path of the mount, as it stands in the URL @param expires unix seconds, in decimal digits */
+/** @param path that of the mount, as in the URL @param expires unix seconds, in decimal digits */
 function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
   return createHmac('sha256', key).update(`${path}\n${expires}`).digest();
 }

@@ -1,9 +1,8 @@
 /**
  * `/metadata/stations.json`: all stations and channels, for apps, pages and directories: URLs, formats and titles. Rendered once a second for all
- * clients (shared-text.ts); while nothing changes the body stays the same, with its ETags and compressed forms. Without streams.publicUrl its URLs
+ * clients (shared-text.ts); while nothing changes the body remains the same, with its ETags and compressed forms. Without streams.publicUrl its URLs
  * have the requested Host, and `Vary` says so.
- * Invariant: requests with ever new Hosts cost a few compressions a second at most: only a few bodies are cached, and few new ones are made in a
- * second.
+ * Invariant: a flood of requests with different Hosts causes at most MAX_NEW compressions a second, and at most MAX_BODIES bodies are cached.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -33,9 +32,9 @@ export interface ListingParts {
 
 const ROLE: RouteRole = { role: 'poll' };
 const HEADERS = { ...READ_CORS, 'Cache-Control': SHARED };
-/** Cached bodies, one for each Host by which clients reach this server. */
+/** Maximum number of cached bodies, one for each Host by which clients reach this server. */
 const MAX_BODIES = 8;
-/** New bodies in a second; beyond them the text is sent without ETag and compression. */
+/** Maximum number of new bodies in a second; beyond that the text is sent without ETag and compression. */
 const MAX_NEW = 8;
 const SECOND_MS = 1000;
 
@@ -66,7 +65,7 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
   allowPreflight(app, STATIONS_PATH, ROLE);
 }
 
-/** A cache of the last body for each URL of the server: least recently used first out. */
+/** A cache (LRU) of the last body for each URL of the server. */
 class Bodies {
   readonly #kept = new Map<string, { readonly text: string; readonly body: CompressibleBody }>();
   #second = 0;

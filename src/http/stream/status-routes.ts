@@ -1,6 +1,6 @@
 /**
  * The routes of statistics for tools (src/http/stream/README.md, "Statistics and playlists"). Figures of one channel are rendered for each
- * request, those of all channels once a second (shared-text.ts). Content types have no parameters: readers compare them as a whole.
+ * request, those of all channels once a second (shared-text.ts). Content types have no parameters, since readers compare them as a whole.
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -28,7 +28,7 @@ export const NO_STORE: Readonly<Record<string, string>> = {
 const ROLE: RouteRole = { role: 'stream' };
 const JSON_TYPE = 'application/json';
 const XML_TYPE = 'text/xml';
-/** With the endings of Icecast's other paths below /admin (http/admin/icecast-answer.ts). */
+/** With the same endings as Icecast's other paths below /admin (http/admin/icecast-answer.ts). */
 const PUBLIC_STATS = ['/admin/publicstats', '/admin/publicstats.xml', '/admin/publicstats.xsl'];
 
 interface Answer {
@@ -44,7 +44,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   const shoutcastXml = new SharedText((reached) => serverXml(facts, reached), escapeMarkup);
   const streams = new SharedText((reached) => serverElement(facts, reached), escapeMarkup);
   const now = () => facts.clock.now();
-  /** Of the mount in the query, else of all. */
+  /** The statistics of the mount in the query, else of all. */
   const ofIcecast = (all: SharedText, render: typeof statusJson, request: FastifyRequest, url: string) => {
     const [path, reached] = [askedMount(url), reachedBy(request)];
     return path === null ? all.for(reached, now()) : render(facts, reached, path);
@@ -69,7 +69,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     '/stats': (request, url) => {
       const [channel, reached] = [channelOf(facts.channels, url), reachedBy(request)];
       if (wantsJson(url)) return { type: JSON_TYPE, text: streamJson(channel, facts, reached) };
-      // Without sid and mount some readers want the elements of the first stream, and some those of the whole server.
+      // Without sid and mount some readers expect the elements of the first stream, and some those of the whole server.
       const isAll = parameter(url, 'sid') === null && parameter(url, 'mount') === null;
       return { type: XML_TYPE, text: streamXml(channel, facts, reached, isAll ? streams.for(reached, now()) : '') };
     },
@@ -88,7 +88,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
       config: ROLE,
       handler: async (request, reply) => {
         const { type, text } = answer(request, request.raw.url!);
-        // As bytes: fastify would add a charset to the type of a string.
+        // Sent as bytes, since fastify would add a charset to the type of a string.
         return reply.headers({ ...NO_STORE, 'Content-Type': type }).send(Buffer.from(text));
       },
     });
@@ -102,7 +102,7 @@ function wantsJson(url: string): boolean {
 
 /**
  * A client without User-Agent and Accept: node-internet-radio, which reads JSON only with the type `text/xml`, as in early Icecast 2.4. All
- * clients that check the type send one of the two.
+ * other clients that check the type send one of the two headers.
  */
 function isBare({ headers }: FastifyRequest): boolean {
   return headers.accept === undefined && headers['user-agent'] === undefined;

@@ -1,4 +1,4 @@
-/** The state of a listener that moves with it to another channel (players.ts), and the conditions for a move. */
+/** The state of a listener that it keeps when it moves to another channel (players.ts), and the conditions for a move. */
 
 import { type AudioFormat, canFollow } from '../../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
@@ -13,71 +13,73 @@ import type { StreamRequest } from './stream-request.js';
 
 export interface Stay {
   readonly audio: PlayableAudio;
-  /** The mount that it asked for, or was moved to, and to which it returns. */
+  /** The mount that it requested, or to which an operator has moved it. It returns there from a fallback. */
   home: Mount;
-  /** Of its head; metaint null: without ICY titles. */
+  /** The content type in its head. */
   readonly contentType: string;
+  /** The metaint in its head; null: no ICY titles. */
   readonly metaint: number | null;
-  /** Where its ICY blocks are, if they are further apart than on the tape. */
+  /** The position of its ICY blocks, if they are further apart than on the tape. */
   readonly phase: Phase | null;
   readonly admitted: Admitted;
   readonly session: Session | null;
-  /** For the log. */
+  /** The id of its connection, for the log. */
   readonly connection: StreamRequest['connection'];
   readonly client: ListenerClient;
   readonly counted: CountedListener;
   /** Absent: it has not moved yet. */
   readonly before?: Before;
-  /** Of its request. */
+  /** The X-Playback-Session-Id of its request. */
   readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
-  /** The format of its stream, if its player cannot change to another one; null: it can. */
+  /** The format of its stream, if its player cannot change to another; null: it can. */
   readonly format: Omit<AudioFormat, 'codec'> | null;
-  /** When its time limit is over. */
+  /** When its time limit ends (monotonic ms). */
   readonly endMs: number;
-  /** The rest of the frame at which its stream stopped. */
+  /** The rest of the frame in which its stream stopped. */
   readonly cut: Buffer;
 }
 
-/** What counts from before the last move. */
+/** Figures from before the last move. */
 interface Before {
-  /** Milliseconds since its connection began to play. */
+  /** Playing time of its connection. */
   readonly lastedMs: number;
-  /** Milliseconds on the channel where it is counted now, and the bytes that it was sent there. */
+  /** Playing time on the channel where it is counted now. */
   readonly countedMs: number;
+  /** Bytes sent to it there. */
   readonly bytes: number;
 }
 
 export const NOT_MOVED: Before = { lastedMs: 0, countedMs: 0, bytes: 0 };
 
-/** Where a listener moves. */
+/** The destination of a move. */
 export type Destination = Pick<Mount, 'audio' | 'path'>;
 
-/** A listener that waits to move: the tape is not in this process yet, or does not grow yet. */
+/** A listener that waits to move, since the tape is not in this process yet, or does not grow yet. */
 export interface MovingListener {
   readonly mount: Destination;
   readonly stay: Stay;
   readonly untilMs: number;
-  /** The tape as it was first seen: the listener moves once it has grown. Null: it need not grow. */
+  /** The tape when first seen: the listener moves once it has grown. Null: it need not grow. */
   seen: { readonly tape: AudioTape | undefined; readonly head: number } | null;
 }
 
-/** Whether a listener can start: there is audio for a burst. */
+/** Whether a listener can start, since there is audio for a burst. */
 export function canBegin({ hasAudio, audio }: Mount): boolean {
   return hasAudio && audio.hasSegments;
 }
 
-/** Whether a listener can start now or in a moment: the source is on air, and no delay line has to fill. */
+/** Whether a listener can start now or in a moment, since the source is on air, and no delay line must fill. */
 export function hasAudioSoon(mount: Mount): boolean {
   return canBegin(mount) || (mount.hasAudio && mount.audio.delayMs === 0);
 }
 
-/** Whether audio may come: from a source, or from the tape of another process, which is played to its end without one. */
+/** Whether audio may come: from a source, or from the tape of another process, which is played to its end even without a source. */
 export function isWorthWaiting(mount: Mount): boolean {
   return mount.hopeful || canBegin(mount);
 }
 
-/** Whether the tape is in this process; the first listener of a channel makes it come. */
+/** Whether the tape is in this process; the first listener of a channel causes its transfer. */
 export function isTapeHere({ audio: { tape } }: Destination): boolean {
   return tape !== undefined && tape.head > tape.tail;
 }
@@ -94,8 +96,8 @@ export function isReady(moving: MovingListener): boolean {
 }
 
 /**
- * Whether the head that the listener got, with its content type and metaint, is right for the other channel, and the player can follow the format.
- * No other stream can continue one of Ogg.
+ * Whether the head that the listener got, with its content type and metaint, is valid for the other channel, and the player can follow the format.
+ * No other stream can continue an Ogg stream.
  */
 export function fits(
   { contentType, metaint, phase, format }: Pick<Stay, 'contentType' | 'metaint' | 'phase' | 'format'>,

@@ -1,7 +1,7 @@
 /**
- * `streaminfo.json` (stream-meta.info, version 2): what the headers of a stream say, as a file beside the page that `icy-url` names. That
- * page is the station's own, or one of ours: `/streaminfo.json` is of `?mount=`, else of the first channel that has `streamInfo`; that of a
- * channel's page stands below it.
+ * `streaminfo.json` (stream-meta.info, version 2): the data in the headers of a stream, as a file beside the page that `icy-url` names: the
+ * station's own page, or one of ours. `/streaminfo.json` is that of `?mount=`, else of the first channel that has `streamInfo`; that of a
+ * channel's page is below it.
  */
 
 import type { FastifyInstance } from 'fastify';

@@ -19,7 +19,7 @@ export interface StreamRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
-  /** Headers that every answer of this address has; who writes to the taken connection has to add them. */
+  /** Headers of every answer of this address. Code that writes to the taken connection must add them. */
   readonly addressHeaders: AddressHeaders;
   /** The client's address, also behind trusted proxies (net/front/client-address.ts); "": the client has gone. */
   readonly address: string;
@@ -29,7 +29,7 @@ export interface StreamRequest {
   header(name: string): string | undefined;
   /** Whether the client has gone. */
   readonly gone: boolean;
-  /** The answer will be late: no other request is answered on this connection, and its end is noticed. */
+  /** Prepares for a late answer: no other request is answered on this connection, and its end is noticed. */
   wait(): void;
   /** Detaches the connection from HTTP. Nothing else may be called afterwards. */
   take(): Socket;
@@ -40,7 +40,7 @@ export interface StreamRequest {
   redirect(location: string): void;
 }
 
-/** Read by Node's HTTP server. */
+/** A request read by Node's HTTP server. */
 export class HttpStreamRequest implements StreamRequest {
   readonly addressHeaders: AddressHeaders;
   readonly address: string;
@@ -49,7 +49,7 @@ export class HttpStreamRequest implements StreamRequest {
   readonly #pipeline: Pipeline;
   #hasWaited = false;
 
-  /** @param pipeline of its connection, which `take` detaches */
+  /** @param pipeline that of its connection, which `take` detaches */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -88,7 +88,7 @@ export class HttpStreamRequest implements StreamRequest {
   wait(): void {
     this.#hasWaited = true;
     this.#pipeline.ignoreRest();
-    // It may wait longer than a connection may be idle (router.ts); the caller limits the time.
+    // It may wait longer than a connection may be idle (router.ts); the caller limits the wait.
     this.#request.socket.setTimeout(0);
   }
 
@@ -97,7 +97,7 @@ export class HttpStreamRequest implements StreamRequest {
     this.#pipeline.release();
     this.#response.detachSocket(socket);
     socket.setTimeout(0);
-    // What the client still sends is read and dropped, so that its end is noticed.
+    // Further bytes of the client are read and dropped, so that its end is noticed.
     socket.resume();
     return socket;
   }
@@ -118,7 +118,7 @@ export class HttpStreamRequest implements StreamRequest {
   }
 }
 
-/** Read directly from the socket. */
+/** A request read directly from the socket. */
 export class SocketStreamRequest implements StreamRequest {
   readonly method: string;
   readonly url: string;
@@ -152,7 +152,7 @@ export class SocketStreamRequest implements StreamRequest {
     return this.#headers.get(name);
   }
 
-  /** The connection answers nothing else anyway. */
+  /** Does nothing: the connection serves no other request anyway. */
   wait(): void {}
 
   take(): Socket {

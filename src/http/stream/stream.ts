@@ -1,5 +1,5 @@
 /**
- * `GET /{mount}`: admits a listener, waits for audio if some may come, and gives its socket with the answer's head to the audience. The
+ * `GET /{mount}`: admits a listener, waits for audio if some may come, and passes its socket and the answer's head to the audience. The
  * body is close-delimited, without any HTTP objects (src/http/stream/README.md, "Answers").
  */
 
@@ -24,29 +24,30 @@ import { answerProbe, firstBytes, probedBytes } from './probe.js';
 import { canBegin, hasAudioSoon, isTapeHere, isWorthWaiting } from './stay.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** Waiting listeners that start in one tick, so that a crowd does not block the loop after a restart. */
+/** Maximum number of waiting listeners that start in one tick, so that a crowd does not block the event loop after a restart. */
 const MAX_PER_TICK = 50;
-/** In Retry-After of a refused listener. */
+/** Retry-After of a refused listener. */
 const RETRY_SECONDS = 5;
 
 export interface StreamOptions extends PlayersOptions {
-  /** Players that show a title when they read it. */
+  /** Players that show a title as soon as they read it. */
   readonly showsOnReading: ReadingPlayers;
-  /** Players that cannot follow a change of sample rate or channels: the beginning of a product in their user agent → the formats. */
+  /** Players that cannot follow a change of sample rate or channels: the beginning of a product in their User-Agent → formats. */
   readonly endsOnFormatChange: Readonly<Record<string, readonly Format[]>>;
   /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
-/** A listener for which there is no audio yet. */
+/** A listener that waits for audio. */
 interface WaitingListener {
   readonly request: StreamRequest;
-  /** The mount that it asked for, and the one that it is to play: the same, or a fallback. */
+  /** The requested mount. */
   readonly home: Mount;
+  /** The mount to play: the same, or a fallback. */
   mount: Mount;
   readonly admitted: Admitted;
   untilMs: number;
-  /** A source on demand was started and has not come in time. */
+  /** Whether a source on demand was started but has not delivered in time. */
   hasWoken: boolean;
 }
 
@@ -104,7 +105,7 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** Takes no more listeners, and refuses those that wait. */
+  /** Takes no more listeners, and refuses waiting ones. */
   close(): void {
     this.#closed = true;
     this.onAlarm(this.#clock.now());
@@ -157,7 +158,7 @@ export class Stream implements AlarmHandler {
           { connection: request.connection, channel: mount.audio.key },
           'listener waits for audio',
         );
-        // And for a delay line to fill.
+        // A delay line may have to fill.
         const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
         this.#ticker.run();
         this.#waiting.push({ request, home, mount, admitted, untilMs, hasWoken: false });
@@ -172,7 +173,7 @@ export class Stream implements AlarmHandler {
     this.#refuse(request, why);
   }
 
-  /** True: it waits no longer. */
+  /** Plays or refuses a waiting listener if it can be decided now. Returns whether its wait is over. */
   #settle(waiting: WaitingListener, nowMs: number): boolean {
     const { request, home, admitted } = waiting;
     if (!request.gone && !this.#closed) this.#update(waiting, nowMs);
@@ -184,7 +185,7 @@ export class Stream implements AlarmHandler {
     return true;
   }
 
-  /** Chooses again what it is to play. */
+  /** Chooses the mount to play again. */
   #update(waiting: WaitingListener, nowMs: number): void {
     const { home, admitted } = waiting;
     const isLate = nowMs >= waiting.untilMs && !waiting.hasWoken;
@@ -196,7 +197,7 @@ export class Stream implements AlarmHandler {
     if (isLate) waiting.untilMs = nowMs + this.#options.startTimeoutMs;
   }
 
-  /** A mount, or its fallback while it has no audio. @param waiting is counted already, and may have started a source that has not come */
+  /** The mount, or a fallback while it has no audio. @param waiting a listener that is counted already, and may have started a source in vain */
   #playable(home: Mount, { hasWoken, mount: own }: Partial<WaitingListener> = {}): Mount {
     if (hasAudioSoon(home) || (home.onDemand && hasWoken !== true)) return home;
     const standIns = this.#options.fallbacks?.of(home.audio.key);
@@ -213,7 +214,6 @@ export class Stream implements AlarmHandler {
     }
   }
 
-  /** @param home the mount that it asked for */
   #play(request: StreamRequest, mount: Mount, admitted: Admitted, home: Mount): void {
     const { audio } = mount;
     const metaint = metaintOf(request, audio);
@@ -254,7 +254,7 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** Answers as a GET, without counting the listener. */
+  /** Answers like a GET, without counting the listener. */
   #admitHead(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
     const overflow = this.#admission.room(request, mount);
@@ -264,7 +264,7 @@ export class Stream implements AlarmHandler {
     else this.#headOnly(request, mount);
   }
 
-  /** The hook is notified of its end at once. */
+  /** Asks the hook, and notifies it of the end at once. */
   async #askForHead(request: StreamRequest, mount: Mount): Promise<void> {
     const asking: Pick<Admitted, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
     try {
@@ -279,10 +279,10 @@ export class Stream implements AlarmHandler {
     }
   }
 
-  /** Answers at once, also without audio where a source may come on demand. */
+  /** Answers at once, even without audio if a source may start on demand. */
   #headOnly(request: StreamRequest, home: Mount): void {
     const mount = this.#playable(home);
-    // A HEAD starts no source on demand; its metaint is not known yet.
+    // A HEAD starts no source on demand, whose metaint is unknown until it runs.
     if (!canBegin(mount) && !mount.onDemand) throw noAudio();
     const metaint = metaintOf(request, mount.audio);
     request.answer(this.#heads.head(mount.facts, mount.audio, metaint, request.addressHeaders));
