@@ -9,7 +9,7 @@ import { dirname } from 'node:path';
 import { FileIdentity } from './identity.js';
 
 /**
- * Below this much free space a save is refused before lmdb tries it: where the system refuses lmdb 3.5.6 a write, it puts a text of
+ * Below this much free space a save is refused before lmdb tries it: if the system refuses a write, lmdb 3.5.6 puts a text of
  * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process.
  */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
