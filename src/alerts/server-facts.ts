@@ -31,7 +31,7 @@ export interface CertificateFacts {
   readonly expiresMs: number | null;
   /** The duration of its validity. */
   readonly lifeMs: number;
-  /** Whether the server obtains it by ACME; and why the last order failed (null: it did not, or there was none). */
+  /** Whether it comes by ACME, and why the last order failed; null: it did not, or there was none. */
   readonly isOwn: boolean;
   readonly problem: string | null;
 }

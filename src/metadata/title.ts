@@ -31,9 +31,8 @@ export interface BlockOptions {
 const AS_IT_IS: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
 
 /**
- * The block that sets a title, 17 to 4081 bytes; `""` clears it. A `';` inside gets a blank between, as does a `;` right
- * after the opening quote (ffmpeg searches from that quote on). A long title is cut between graphemes. A URL that does not fit
- * beside the title is empty, or left out.
+ * The block that sets a title, 17 to 4081 bytes; `""` clears it. `';` in it gets a blank between, and a leading `;` one before it (ffmpeg searches
+ * from the opening quote on). A long title is cut between graphemes. A URL that does not fit beside the title is empty, or left out.
  */
 export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffer {
   const isLatin = options.charset === 'iso-8859-1';

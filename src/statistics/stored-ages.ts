@@ -8,7 +8,7 @@ import type { Slices } from './sliced-work.js';
 
 /** Figures of a scope and kind removed with each save at most: more than are added. */
 const MAX_PRUNED = 16;
-/** How many are read at first: with most saves one expires, and the next one does not. */
+/** Read at first: with most saves one expires, and the next one does not. */
 const FEW = 2;
 
 interface Found {

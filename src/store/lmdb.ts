@@ -36,12 +36,7 @@ import { parseState, stateText } from './stored.js';
 
 /** The file's name in the data folder. */
 export const FILE = 'airsplice.mdb';
-/**
- * overlappingSync off: else a commit resolves before its flush, and what a kill -9 leaves is recovered only on systems with a
- * boot id. The flush was measured at less than 0.2 ms a save.
- * eventTurnBatching off: else lmdb 3.5.6 makes a second promise that has no handler, and a commit that fails (a full disk)
- * ends the process as an unhandled rejection. Saves still share transactions.
- */
+/** overlappingSync and eventTurnBatching: README, "Durability". Saves share transactions without the latter, too. */
 const OPTIONS = { noSubdir: true, overlappingSync: false, eventTurnBatching: false, maxDbs: 8 };
 
 const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };

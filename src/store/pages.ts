@@ -42,7 +42,7 @@ interface PageHeader {
   readonly pageNumber: number;
   readonly transaction: number;
   readonly kind: number;
-  /** The number of pages of a value that has pages of its own. */
+  /** The number of a value's own pages. */
   readonly pages: number;
 }
 

@@ -84,7 +84,7 @@ export interface Store extends HistoryStore, DocumentStore {
     history?: readonly HistoryEntry[],
     gone?: readonly HistoryEntry[],
   ): Promise<void>;
-  /** Why no save can succeed at this moment: the file is gone, the disk is full or failing. Null: saves can succeed. Takes some microseconds. */
+  /** Why no save can succeed now: the file is gone, or the disk full or failing. Null: saves can succeed. Takes some microseconds. */
   fault(): string | null;
   /** Frees what killed processes held as readers. */
   checkReaders?(): void;

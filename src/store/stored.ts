@@ -13,8 +13,8 @@ import { readEntry, type SalvagedState, salvageState } from '../now-playing/stat
 const FORMAT = 2;
 
 /**
- * Channel, beginning (unix milliseconds), version of the record, and the play's id (or a digest of it, if it is long or unusual): two machines that
- * were apart may have begun different titles at one moment. Entries of earlier versions always have a digest, or end before it.
+ * Channel, beginning (unix milliseconds), version of the record, and the play's id, or a digest of a long or unusual one: two machines that were
+ * apart may have begun different titles at one moment. Entries of earlier versions have a digest in any case, or no fourth member.
  */
 export type HistoryKey =
   | [channel: string, fromMs: number, version: number, tag: string]

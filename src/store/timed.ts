@@ -37,7 +37,7 @@ export class SaveTimes {
     }
   }
 
-  /** How long the slowest save of the last 30 to 60 s took, including those under way; milliseconds. */
+  /** The slowest save of the last 30 to 60 s, including those under way; milliseconds. */
   slowestMs(): number {
     const nowMs = performance.now();
     this.#turn(nowMs);

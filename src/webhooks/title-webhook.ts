@@ -53,7 +53,7 @@ export class TitleWebhook {
     this.#delivery.close();
   }
 
-  /** @param last `sameAs` of the last one sent @returns that of this one; null: it was not sent, as it is empty, or looks the same */
+  /** @param last `sameAs` of the last one sent @returns that of this one; null: not sent, as it is empty or looks the same */
   #send(view: RecordView, last: string | null): string | null {
     const rendered = this.#render(view);
     if (rendered === null || rendered.sameAs === last) return null;

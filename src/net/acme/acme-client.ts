@@ -1,6 +1,6 @@
 /**
  * Orders a certificate of an authority that speaks ACME (RFC 8555), by the package `acme-client`: account, order, proof by HTTP-01, certificate. The
- * proof is answered by acme-answers.ts. Loaded when the first certificate is ordered, for the package's sake: it has fifty dependencies.
+ * proof is answered by acme-answers.ts. Loaded with the first order, as the package has fifty dependencies.
  *
  * The package's requests go through our own client (outbound/), with our limits and without its retries, which are up to acme-certificate.ts. It
  * has a single adapter for that in a process, so one order is made at a time.

@@ -20,7 +20,7 @@ const ORDERS_FILE = 'orders.json';
 const MAX_BYTES = 256 * 1024;
 const [FOLDER_MODE, FILE_MODE] = [0o700, 0o600];
 
-/** Whether this is the name of one of these files, or of its damaged or unfinished version. */
+/** Whether it is the name of such a file, or of a damaged or unfinished one. */
 export function isAcmeFile(name: string): boolean {
   return [ACCOUNT_FILE, PAIR_FILE, ORDERS_FILE].includes(name.replace(/\.(?:damaged|new)$/, ''));
 }

@@ -151,7 +151,7 @@ export class Connections {
   }
 
   /**
-   * A request has come: the connection is not closed until `end` was called as often as `begin`, which never happens for a listener.
+   * A request has come: the connection is not closed before `end` was called as often, which never happens for a listener.
    * False: there is no room for strangers; answer so and close it.
    * @param isReserved the request may use the reserve: it is pending
    */

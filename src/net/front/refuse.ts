@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 
 const REFUSED_MS = 2000;
 
-/** Answers 400 with this sentence, for an operator whose proxy and address disagree about the PROXY header. */
+/** Answers 400 with this sentence, for operators whose proxy is misconfigured. */
 export function refuseWords(socket: Socket, reason: string): void {
   const body = `${reason}\n`;
   const head = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`;

@@ -6,7 +6,7 @@
 import { AddressList, plainAddress } from '../../base/ip.js';
 
 export interface BlockedNetwork {
-  /** Valid: an address such as `192.0.2.1`, or a network such as `192.0.2.0/24`. */
+  /** A valid address or network, such as 192.0.2.0/24. */
   readonly network: string;
   /** Unix milliseconds. */
   readonly untilMs: number;

@@ -60,7 +60,7 @@ export class Rate {
     return waitSeconds;
   }
 
-  /** Seconds until a token is there, rounded up; 0: now. Takes none. */
+  /** Seconds to wait for a token, rounded up. Takes none. */
   waitSeconds(key: string): number {
     return Math.ceil(this.waitMs(key) / 1000);
   }

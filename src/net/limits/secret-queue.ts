@@ -80,7 +80,7 @@ export class SecretQueue {
     return Math.max(1, Math.ceil((this.#count * this.everyMs) / 1000));
   }
 
-  /** The secret takes a free slot, or another's, or waits to be refused at the next turn. Null: it was refused at once. */
+  /** Gets a free slot, or another's, or waits to be refused at the next turn. Null: it was refused at once. */
   add(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const waiting = new WaitingSecret(origin, compare, onVerdict, (gone) => this.#leave(gone));
     const own = this.#origins.get(origin);

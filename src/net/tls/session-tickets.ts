@@ -1,7 +1,7 @@
 /**
  * The keys of TLS session tickets (RFC 5077; RFC 8446, 4.6.1): a client that returns with a ticket of any process, or any machine of a cluster, is
- * spared the full handshake. The process with the channels makes them; other processes get them over the link, other machines by a lease
- * (shared-turn.ts). They are never written to disk.
+ * spared the full handshake. The process with the channels makes them; others get them over the link, other machines by a lease (shared-turn.ts).
+ * They are never written to disk.
  *
  *   turn of another machine ─ heard ─┐
  *   workers of the hub before ─ offer ┼─► the keys in force ─► onKeys: this server's processes     changed every TICKETS_LAST_MS

@@ -25,7 +25,7 @@ export function tlsOptions(pair: Pair | null): tls.SecureContextOptions {
   return { ...pair, ...COMMON };
 }
 
-/** The session id context of all servers that resume each other's sessions. Node's default depends on the command line. */
+/** The context of servers that resume each other's sessions. Node's default depends on the command line. */
 const SESSIONS = 'airsplice';
 
 /** The same for servers whose clients resume sessions in every process (session-tickets.ts). @param keys null: each server has its own */
