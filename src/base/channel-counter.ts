@@ -1,5 +1,5 @@
 /**
- * Counts an event per channel that may happen many times: every one for metrics, and a log line at most once a minute and channel.
+ * Counts a frequent event per channel: all of them for metrics, with a log line at most once a minute per channel.
  * Owned by its user (titles/title-service.ts).
  */
 
@@ -8,12 +8,12 @@ import type { Clock } from './clock.js';
 const LOG_EVERY_MS = 60_000;
 
 export class ChannelCounter {
-  /** Channel → number of events, and when that was last logged (monotonic milliseconds). */
+  /** Channel → number of events, and when it was last logged (monotonic ms). */
   readonly counts = new Map<string, { count: number; loggedMs: number }>();
   readonly #clock: Clock;
   readonly #onLog: (channel: string, count: number, detail: string) => void;
 
-  /** @param onLog called with the count so far, and the detail of the last one */
+  /** @param onLog called with the count so far, and the detail of the last event */
   constructor(clock: Clock, onLog: (channel: string, count: number, detail: string) => void) {
     this.#clock = clock;
     this.#onLog = onLog;

@@ -5,11 +5,11 @@
 
 import iconv from 'iconv-lite';
 
-/** What is meant where no charset is known. */
+/** The charset of text without a known one. */
 export const WINDOWS = 'windows-1252';
-/** Names under which text is really Windows-1252 (WHATWG Encoding, 4.2): their C1 controls have no place in a text. */
+/** Names that mean Windows-1252 in practice (WHATWG Encoding, 4.2), since text has no use for C1 controls. */
 const OF_WINDOWS = new Set(['ascii', 'usascii', 'latin1', 'iso88591', 'windows', 'windows1252', 'cp1252']);
-/** iconv-lite has them under charsets; bytes as text. */
+/** Names that iconv-lite knows, but which are ways to write bytes as text. */
 const NO_CHARSETS = new Set(['base64', 'binary', 'hex']);
 
 export function isCharset(name: string): boolean {
@@ -22,8 +22,8 @@ export function isUtf8Name(name: string): boolean {
 }
 
 /**
- * The five bytes that Windows-1252 leaves undefined are C1 controls in ISO 8859-1, so they vanish like every control. In any other charset what its
- * bytes do not say becomes U+FFFD, and a last character that was cut is left out.
+ * Decodes text. Drops the five bytes that Windows-1252 leaves undefined, which are C1 controls in ISO 8859-1. In other charsets, invalid bytes
+ * become U+FFFD, and a truncated last character is left out.
  * @param charset one for which isCharset is true
  */
 export function decodeCharset(bytes: Buffer, charset: string): string {
@@ -31,14 +31,14 @@ export function decodeCharset(bytes: Buffer, charset: string): string {
   return iconv.decode(bytes, charset).replace(/\ufffd$/, '');
 }
 
-/** One byte a character; what ISO 8859-1 does not have becomes `?` (metadata/latin.ts leaves nothing of that kind). */
+/** One byte per character; a character outside ISO 8859-1 becomes `?` (metadata/latin.ts has replaced those before). */
 export function encodeLatin1(text: string): Buffer {
   return iconv.encode(text, 'iso-8859-1');
 }
 
 /**
- * Bytes of a text, one a character, without blanks, tabs and line ends at both ends. Not `trim`: a blank of Latin-1 may be the last byte of a letter
- * in UTF-8 (`à` is C3 A0). Not a regular expression, which would take quadratic time for runs of blanks.
+ * Bytes of a text of one byte per character, without blanks, tabs and line ends at both ends. Not `trim`, which removes A0: in UTF-8 it may be the
+ * last byte of a letter (`à` is C3 A0). Not a regular expression, which would take quadratic time for runs of blanks.
  */
 export function trimmedBytes(text: string): string {
   let [start, end] = [0, text.length];

@@ -1,10 +1,10 @@
 /**
- * Now, and one coarse shared timer. Everything that happens "every so often" or "at about that moment" rides on a single tick
- * of 40 ms: no timer per listener, session or watcher. Alarms lie in a wheel of buckets, one bucket per tick:
+ * The time, and one coarse shared timer: a single tick of 40 ms drives all periodic work and all deadlines that need no precision, so that
+ * listeners, sessions and watchers have no timers of their own. Alarms lie in a wheel of buckets, one bucket per tick:
  *
- *   bucket = (due / 40) mod 512   …│ a b │   │ c │ …   an alarm further off than one turn is looked at once per turn
+ *   bucket = (due / 40) mod 512   …│ a b │   │ c │ …   an alarm more than one turn ahead is checked once per turn
  *
- * It ticks only while a ticker runs (there are listeners, watchers …). Else it rests until the next alarm is due, as each wake-up costs CPU time:
+ * It ticks only while a ticker runs (there are listeners, watchers …). Else it rests until the next alarm is due, since wake-ups cost CPU time:
  *
  *   a ticker runs   │ │ │ │ │ │ │ │ │ │        rests   │      │  │              │
  *                   40 ms each                         alarms, at their buckets' times
@@ -16,13 +16,13 @@ import { createHistogram, PerformanceObserver, performance, type RecordableHisto
 import { Watchdog } from './watchdog.js';
 import { msUntil } from './whole-time.js';
 
-/** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
+/** A wake-up costs about 80 µs of CPU, even without work: a tick of 20 ms costs 0.4 % of a core, one of 40 ms half of that. */
 export const TICK_MS = 40;
 const BUCKETS = 512;
-/** A wall clock that differs by this much is wrong: NTP keeps it within a tenth of that. */
+/** A wall clock that is off by this much is wrong: NTP keeps it within a tenth of that. */
 export const WRONG_CLOCK_MS = 500;
 
-/** Something to be woken. `onAlarm` runs at most TICK_MS late; it is free to set a new alarm. */
+/** `onAlarm` runs at most TICK_MS late; it may set a new alarm. */
 export interface AlarmHandler {
   onAlarm(nowMs: number): void;
 }
@@ -34,13 +34,13 @@ export class Alarm {
     this.dueMs = dueMs;
     this.handler = handler;
   }
-  /** No call after this. Idempotent. */
+  /** Prevents the call. Idempotent. */
   cancel(): void {
     this.handler = null;
   }
 }
 
-/** What is called on every tick while it runs. A handler without work lets it rest. */
+/** Calls a handler on every tick while it runs. A handler without work should let it rest. */
 export class Ticker {
   readonly handler: AlarmHandler;
   readonly #onSwitch: (isRunning: boolean) => void;
@@ -57,12 +57,12 @@ export class Ticker {
     return this.#isRunning;
   }
 
-  /** The next call comes within TICK_MS. Idempotent. */
+  /** Starts it: the next call is within TICK_MS. Idempotent. */
   run(): void {
     if (!this.#isRunning) this.#switch(true);
   }
 
-  /** No call until it runs again. Idempotent. */
+  /** Stops the calls until `run`. Idempotent. */
   rest(): void {
     if (this.#isRunning) this.#switch(false);
   }
@@ -73,7 +73,7 @@ export class Ticker {
   }
 }
 
-/** This alarm, or one that comes sooner, at `dueMs`. @param alarm null: there is none */
+/** Returns `alarm` if it is due by `dueMs`; else cancels it and returns a new one at `dueMs`. @param alarm null: none */
 export function alarmBy(dueMs: number, clock: Pick<Clock, 'alarm'>, alarm: Alarm | null, handler: AlarmHandler): Alarm {
   if (alarm !== null && alarm.dueMs <= dueMs) return alarm;
   alarm?.cancel();
@@ -81,35 +81,33 @@ export function alarmBy(dueMs: number, clock: Pick<Clock, 'alarm'>, alarm: Alarm
 }
 
 export interface Clock {
-  /** Measures work that may block the event loop; whatever does such work reports it. */
+  /** Measures work that may block the event loop. */
   readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;
-  /** Unix milliseconds, for what people read: by this machine's wall clock, or by the time that it follows. */
+  /** Unix milliseconds, for times that people read: by this machine's wall clock, or by the time that it follows. */
   wallMs(): number;
-  /**
-   * From now on `wallMs()` is `now() + aheadMs`, whatever this machine's wall clock is set to: the machines of a cluster have one time (src/cluster).
-   */
+  /** From now on `wallMs()` is `now() + aheadMs` and ignores this machine's wall clock: the machines of a cluster share one time (src/cluster). */
   follow(aheadMs: number): void;
-  /** How far this machine's wall clock is ahead of the time that is followed, milliseconds; 0: none is followed. */
+  /** How far this machine's wall clock is ahead of the followed time, milliseconds; 0 if it follows none. */
   readonly skewMs: number;
-  /** Calls `onAlarm` on every tick while the ticker runs, as it does from now on. */
+  /** Returns a running ticker, which calls `onAlarm` on every tick. */
   everyTick(handler: AlarmHandler): Ticker;
   /** Calls `onAlarm` once when now() ≥ dueMs. */
   alarm(dueMs: number, handler: AlarmHandler): Alarm;
 }
 
-/** The wheel itself, driven by its owner: `turn(now)` calls all that is due. */
+/** The wheel, driven by its owner: `turn(now)` calls all handlers that are due. */
 export class Wheel {
   readonly #buckets: Alarm[][] = Array.from({ length: BUCKETS }, () => []);
   readonly #tickers: Ticker[] = [];
   readonly #watchdog: Watchdog;
   readonly #onRun: () => void;
-  /** Number of tickers that run. */
+  /** Number of running tickers. */
   #running = 0;
   #doneTick: number;
 
-  /** @param onRun called when the first ticker begins to run: from then on each tick is to be turned */
+  /** @param onRun called when the first ticker begins to run: from then on `turn` must be called on each tick */
   constructor(nowMs: number, watchdog: Watchdog, onRun: () => void = () => undefined) {
     this.#watchdog = watchdog;
     this.#onRun = onRun;
@@ -118,7 +116,7 @@ export class Wheel {
 
   add(dueMs: number, handler: AlarmHandler): Alarm {
     const alarm = new Alarm(dueMs, handler);
-    // Rounded up, so that no call comes too soon; never into a bucket that this turn has passed already.
+    // Rounded up, so that no call is early; never into a bucket that the current turn has passed.
     const tick = Math.max(Math.ceil(dueMs / TICK_MS), this.#doneTick + 1);
     this.#buckets[tick % BUCKETS]!.push(alarm);
     return alarm;
@@ -133,12 +131,12 @@ export class Wheel {
     return ticker;
   }
 
-  /** Whether each tick is to be turned. */
+  /** Whether `turn` must be called on each tick. */
   get isTicking(): boolean {
     return this.#running > 0;
   }
 
-  /** When a turn is worth it while no ticker runs, milliseconds: at the first alarm, or when the wheel has gone round. */
+  /** When `turn` must be called next if no ticker runs, monotonic ms: at the first alarm, or after a full turn of the wheel. */
   nextMs(): number {
     const last = this.#doneTick + BUCKETS;
     for (let t = this.#doneTick + 1; t < last; t++) {
@@ -177,7 +175,7 @@ export class Wheel {
   #call(handler: AlarmHandler, nowMs: number): void {
     const startMs = this.#watchdog.begin();
     handler.onAlarm(nowMs);
-    // The name of a literal's class says nothing.
+    // An object literal has no class name worth logging.
     if (this.#watchdog.end('timer', startMs) && !isPlain(handler)) this.#watchdog.blame(handler.constructor.name);
   }
 }
@@ -188,12 +186,12 @@ function isPlain(handler: AlarmHandler): boolean {
 
 export class SystemClock implements Clock {
   readonly watchdog = new Watchdog(this);
-  /** How late each tick, or the end of each rest, came, microseconds (at least 1): the delay of the event loop, at no wake-up of its own. */
+  /** How late each tick and each end of a rest was, microseconds (at least 1): the event loop's delay, measured without extra wake-ups. */
   readonly lateMicros: RecordableHistogram = createHistogram();
   readonly #wheel = new Wheel(performance.now(), this.watchdog, () => this.#wake());
   readonly #onTimer = () => this.#tick();
   #timer: NodeJS.Timeout | undefined;
-  /** When it wakes; -∞ while it ticks, or is stopped. */
+  /** When its rest ends; -∞ while it ticks, or is stopped. */
   #wakeMs = Number.NEGATIVE_INFINITY;
   #isTicking = false;
   #isStopped = false;
@@ -202,7 +200,7 @@ export class SystemClock implements Clock {
   });
   #lastMs = performance.now();
   #lastRan = process.cpuUsage();
-  /** As `follow` has it; null: the machine's wall clock counts. */
+  /** See `follow`; null: it uses the machine's wall clock. */
   #aheadMs: number | null = null;
 
   constructor() {
@@ -255,7 +253,7 @@ export class SystemClock implements Clock {
     );
     this.#lastRan = ran;
     this.#lastMs = nowMs;
-    // What is set meanwhile counts when all has been called.
+    // Alarms set by handlers must not start a timer: `#schedule` below considers them.
     this.#wakeMs = Number.NEGATIVE_INFINITY;
     try {
       this.#wheel.turn(nowMs);
@@ -264,12 +262,12 @@ export class SystemClock implements Clock {
     }
   }
 
-  /** A ticker runs that did not. */
+  /** The first ticker runs: ends a rest. */
   #wake(): void {
     if (this.#wakeMs !== Number.NEGATIVE_INFINITY) this.#schedule();
   }
 
-  /** @param mostMs when it wakes at the latest */
+  /** @param mostMs the latest end of a rest */
   #schedule(mostMs = Number.POSITIVE_INFINITY): void {
     if (this.#isStopped) return;
     const { isTicking } = this.#wheel;

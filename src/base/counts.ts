@@ -5,7 +5,7 @@ export function zeroCounts<T extends string>(labels: readonly T[]): Record<T, nu
   return Object.fromEntries(labels.map((label) => [label, 0])) as Record<T, number>;
 }
 
-/** How often something happened, by a label from a small, fixed set: never by listener or address. */
+/** Counts events by a label from a small, fixed set, never by listener or address. */
 export class Counts {
   readonly rows = new Map<string, number>();
 
@@ -16,9 +16,9 @@ export class Counts {
 
 /** A histogram of durations. */
 export class Durations {
-  /** Upper bounds, seconds, rising. */
+  /** Upper bounds in seconds, ascending. */
   readonly bounds: readonly number[];
-  /** Durations up to each bound and above the one before it; the last: above all. */
+  /** Number of durations up to each bound and above the previous one; the last: above all bounds. */
   readonly counts: number[];
   sumSeconds = 0;
 

@@ -1,6 +1,6 @@
 /**
- * Objects whose members are getters: options that read the configuration on each access, so that a reload takes effect at once. Too slow for what is
- * read for every chunk of audio.
+ * Objects whose members are getters: options that read the configuration on each access, so that a reload takes effect at once. Too slow for
+ * options that are read for every chunk of audio.
  */
 
 /** Returns an object whose members call these functions each time they are read. */
@@ -12,7 +12,7 @@ export function withGetters<T extends object>(members: { readonly [K in keyof T]
   return object as T;
 }
 
-/** Returns the members of both in one object. Keeps getters, of which a spread would copy the present values. */
+/** Returns the members of both in one object. Keeps getters; a spread would copy their current values. */
 export function mergeGetters<A extends object, B extends object>(a: A, b: B): A & B {
   return Object.defineProperties({}, { ...descriptorsOf(a), ...descriptorsOf(b) }) as A & B;
 }

@@ -1,11 +1,11 @@
 /**
- * IP addresses as text, the one place that reads and writes them: as sockets have them (IPv4 in IPv6, with a zone), as all parts
- * compare them, and by their network for limits and logs. Pure functions.
+ * Parses and formats IP addresses: as sockets report them (IPv4 in IPv6, with a zone), in the form for comparisons, and by network for limits
+ * and logs. Pure functions.
  */
 
 import { BlockList, isIP, isIPv4, SocketAddress } from 'node:net';
 
-/** An address as all parts write and compare it: IPv4 in IPv6 as IPv4, IPv6 in its canonical form without a zone. Other text: "". */
+/** The form of an address for comparisons and output: IPv4 in IPv6 as IPv4, IPv6 in canonical form without a zone. Other text: "". */
 export function plainAddress(text: string | undefined): string {
   const address = withoutZone(text ?? '');
   const version = isIP(address);
@@ -14,7 +14,7 @@ export function plainAddress(text: string | undefined): string {
 }
 
 /**
- * An address or a network in the one way in which it is written: 192.0.2.0/24 for 192.0.2.7/24, 2001:db8::1 for 2001:DB8:0::1/128.
+ * The canonical form of an address or a network: 192.0.2.0/24 for 192.0.2.7/24, 2001:db8::1 for 2001:DB8:0::1/128.
  * @param text a valid one
  */
 export function plainNetwork(text: string): string {
@@ -28,15 +28,15 @@ export function plainNetwork(text: string): string {
   return bits === 8 * bytes.length ? unmapped(plain) : `${plain}/${bits}`;
 }
 
-/** Whether this is an address of this machine itself, as sockets have it or as plainAddress writes it. */
+/** Whether this is a loopback address, as sockets report it or as plainAddress returns it. */
 export function isLoopback(address: string): boolean {
   const plain = unmapped(withoutZone(address));
   return plain === '::1' || (plain.startsWith('127.') && isIPv4(plain));
 }
 
 /**
- * The address that limits count for: an IPv4 address, or the first 64 bits of an IPv6 one, since a single customer has all the others.
- * @param address as the socket has it; undefined when the peer has gone
+ * The key of limits per address: an IPv4 address, or the first 64 bits of an IPv6 address, since one customer has all addresses below.
+ * @param address as the socket reports it; undefined: the peer has gone
  */
 export function originOf(address: string | undefined): string {
   const plain = unmapped(withoutZone(address ?? ''));
@@ -44,8 +44,8 @@ export function originOf(address: string | undefined): string {
 }
 
 /**
- * An address without what distinguishes one household from its neighbours: IPv4 to its /24, IPv6 to its /48.
- * @param address as the system writes it; what is none becomes `-`
+ * An address without the bits that distinguish one household from its neighbours: an IPv4 address by its /24, an IPv6 address by its /48.
+ * @param address as the system writes it; other text becomes `-`
  */
 export function anonymized(address: string): string {
   const plain = unmapped(withoutZone(address));
@@ -57,7 +57,7 @@ export function anonymized(address: string): string {
   return `${network.join(':')}::`;
 }
 
-/** The 4 or 16 bytes of an address. @param address a valid one; IPv6 in any form, a zone is left out */
+/** The 4 or 16 bytes of an address. @param address a valid one; IPv6 in any form; a zone is ignored */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return v4Bytes(address);
   const [head, tail] = withoutZone(address).split('::').map(groupBytes);
@@ -67,10 +67,10 @@ export function addressBytes(address: string): Buffer {
   return bytes;
 }
 
-/** Addresses and networks (192.0.2.0/24), to be looked for in one step each. */
+/** A list of addresses and networks (192.0.2.0/24). */
 export class AddressList {
   readonly #list = new BlockList();
-  /** Each check makes an object of the address, which costs more than the rest of a push's head. */
+  /** Saves the check, which makes an object from the address and costs more than the rest of a push's head. */
   #isEmpty = true;
 
   /** @param ranges valid ones */
@@ -78,7 +78,7 @@ export class AddressList {
     for (const range of ranges) this.#add(range);
   }
 
-  /** @param address without a zone; what is not an address is not on the list */
+  /** @param address without a zone; other text is not on the list */
   has(address: string): boolean {
     if (this.#isEmpty) return false;
     const version = isIP(address);

@@ -1,9 +1,9 @@
-/** The last lines of a log, for an operator who looks: passes everything on, and keeps what is `info` or worse as it would be written. */
+/** The last lines of a log, for operators: passes all lines on, and keeps those of `info` and above in their written form. */
 
 import type { Log } from './log.js';
 
 export interface KeptLine {
-  /** Unix milliseconds. */
+  /** Unix milliseconds, unique: later lines have a larger one. */
   readonly atMs: number;
   /** JSON, on one line. */
   readonly line: string;
@@ -12,19 +12,19 @@ export interface KeptLine {
 export class KeptLog {
   readonly #max: number;
   readonly #lines: KeptLine[] = [];
-  /** Rises with every line, so that two of one millisecond are told apart. */
+  /** `atMs` of the last line. */
   #lastMs = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Those after this moment, oldest first. */
+  /** The lines after this moment, oldest first. */
   after(ms: number): readonly KeptLine[] {
     return this.#lines.filter(({ atMs }) => atMs > ms);
   }
 
-  /** A log that keeps its lines here. */
+  /** Wraps a log, whose lines are kept here. */
   over(log: Log): Log {
     const keeping =
       (level: 'info' | 'warn' | 'error') =>
@@ -33,7 +33,7 @@ export class KeptLog {
         (log[level] as (...all: unknown[]) => void)(fields, message, ...rest);
       };
     return {
-      // Looked up each time: another level of the log replaces its methods.
+      // Looked up each time, since a change of the log's level replaces its methods.
       debug: (...all: unknown[]) => (log.debug as (...all: unknown[]) => void)(...all),
       info: keeping('info'),
       warn: keeping('warn'),
@@ -46,14 +46,14 @@ export class KeptLog {
     const atMs = Math.max(wallMs, this.#lastMs + 0.001);
     this.#lastMs = atMs;
     const named = typeof fields === 'string' ? { msg: fields } : { ...fields, msg: message };
-    // The wall clock's, even where it was set back; only `atMs` always rises.
+    // The wall clock's time, even after it was set back; only `atMs` must rise.
     const time = new Date(wallMs).toISOString();
     if (this.#lines.push({ atMs, line: JSON.stringify({ level, time, ...named }, plain) }) > this.#max)
       this.#lines.shift();
   }
 }
 
-/** An error says what it is, as pino has it, without its stack. */
+/** An error as in pino's lines, but without its stack. */
 function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? { type: value.name, message: value.message } : value;
 }

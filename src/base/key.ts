@@ -1,6 +1,5 @@
 /**
- * The form of a channel's or station's key and of a metaid: one spelling for the configuration,
- * the addresses and their documents.
+ * The form of a channel's or station's key, and of a metaid, for the configuration, URLs and their documentation.
  */
 
 export const KEY = /^[A-Za-z0-9_-]{1,64}$/;

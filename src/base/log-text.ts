@@ -1,5 +1,5 @@
 /**
- * A line of the log as a person reads it: time of day, level, message, fields; an error's stack below it. It is made from the JSON line, so that
+ * A line of the log as text for people: time of day, level, message, fields, and below it an error's stack. It is made from the JSON line, so that
  * untrusted text is escaped in the same way.
  *
  *   22:54:01.123 INFO  source changed  channel=demo heard=file reason="has bytes"
@@ -17,7 +17,7 @@ const LEVELS: Readonly<Record<number, readonly [name: string, colour: number]>> 
 const BARE = /^[\w.:/+@-]+$/;
 const DIM = 2;
 
-/** @param line of pino, without its line end @param isColoured for a terminal that shows colours */
+/** @param line of pino, without its line end @param isColoured for a terminal with colours */
 export function textLine(line: string, isColoured: boolean): string {
   const { level, time, msg = '', err, ...fields } = JSON.parse(line);
   const [name, colour] = LEVELS[level] ?? [String(level), DIM];

@@ -1,9 +1,9 @@
 /**
- * The log on standard error: JSON lines by pino, or text for a person (log-text.ts). What is logged is chosen field by field; no request line, head
- * or configuration value goes into it, so tokens and passwords cannot. Faults that repeat are counted and logged at most once a second.
+ * The log on standard error: JSON lines by pino, or text for people (log-text.ts). Callers choose the fields one by one, and never log a request
+ * line, a head or a configuration value, which could contain a token or a password. Repeated faults are counted, and logged at most once a second.
  *
- * The reader of the log may be slow, stop, or have a full disk: lines wait for it up to a bound, the rest is lost and counted, and the
- * streams play on.
+ * The reader of the log may be slow, stop, or have a full disk: lines wait for it up to a bound, further ones are lost and counted, and streams
+ * are not affected.
  */
 
 import { type Logger, pino } from 'pino';
@@ -13,7 +13,7 @@ import { Output } from './output.js';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `auto`: text where standard error is a terminal, else JSON. */
+/** `auto`: text if standard error is a terminal, else JSON. */
 export const LOG_FORMATS = ['auto', 'json', 'text'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
@@ -22,15 +22,15 @@ export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 export interface OpenLog {
   readonly log: Log & Pick<Logger, 'fatal'>;
   readonly level: LogLevel;
-  /** From the next line on. */
+  /** Takes effect with the next line. */
   setLevel(level: LogLevel): void;
-  /** Writes what waits; what is logged after the call is lost. Resolves when it has been taken. */
+  /** Writes the waiting lines; later ones are lost. Resolves when the reader has taken them. */
   close(): Promise<void>;
 }
 
 /**
  * @param level `silent`: nothing is written
- * @param bufferBytes how much may wait for the reader of the log
+ * @param bufferBytes maximum that may wait for the reader of the log
  */
 export function openLog(level: LogLevel, bufferBytes: number, format: LogFormat = 'json'): OpenLog {
   const isText = format === 'text' || (format === 'auto' && process.stderr.isTTY === true);
@@ -40,7 +40,7 @@ export function openLog(level: LogLevel, bufferBytes: number, format: LogFormat 
     onFailed: () => undefined,
     onRecovered: (lines) => log.warn({ lines }, 'lines of this log were lost: its reader was too slow'),
   });
-  // Pino ends each with a line end.
+  // Pino's lines include the line end.
   const write = isText
     ? (line: string) => output.write(textLine(line.slice(0, -1), isColoured))
     : (line: string) => output.write(line.slice(0, -1));
@@ -59,7 +59,7 @@ export function openLog(level: LogLevel, bufferBytes: number, format: LogFormat 
 
 const QUIET_MS = 1000;
 
-/** Logs a fault that may repeat: the first at once, later ones within a second only as a count in the next line. */
+/** Logs repeated faults: the first one at once, further ones within a second as a count in the next line. */
 export class Repeats {
   readonly #log: Log;
   readonly #seen = new Map<string, { loggedMs: number; suppressed: number }>();
@@ -68,7 +68,7 @@ export class Repeats {
     this.#log = log;
   }
 
-  /** @param key what counts as the same fault; from a small, fixed set, since it is kept @param quietMs between two lines */
+  /** @param key identifies the fault; from a small, fixed set, since it is kept @param quietMs minimum between two lines */
   warn(key: string, fields: Record<string, unknown>, message: string, quietMs = QUIET_MS): void {
     const nowMs = performance.now();
     const seen = this.#seen.get(key);

@@ -1,9 +1,8 @@
 /**
- * Where a log goes, the log's own lines (log.ts) or those of the access log (app/app.ts): lines are written by Node's thread pool and
- * never by the event loop. A reader that does not take them, or a disk that is slow or full, costs lines, which are counted, never
- * memory or time.
+ * The output of the log (log.ts) or the access log (app/app.ts). Node's thread pool writes the lines, so the event loop never waits. If the
+ * reader does not take them, or the disk is slow or full, lines are lost and counted; neither memory nor time is.
  *
- *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after what was pending went out
+ *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after the pending lines
  */
 
 import { write } from 'node:fs';
@@ -12,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const STDOUT = '-';
-/** Pause before a write to a full pipe is tried again, and how many times that is done. */
+/** Pause before a write to a full pipe is retried, and the number of tries. */
 const AGAIN_MS = 50;
 const TRIES = 100;
 /** Size of one write. */
@@ -21,12 +20,12 @@ const begin = promisify(write);
 
 let underWay = 0;
 
-/** Whether the system holds lines, of whichever output, that have not been taken yet. */
+/** Whether any output has a write under way. */
 export function isWriting(): boolean {
   return underWay > 0;
 }
 
-/** Writes from `at` on. Resolves with how many bytes were taken. */
+/** Writes from `at` on. Resolves with the number of bytes written. */
 async function writeTo(fd: number, bytes: Buffer, at: number): Promise<number> {
   underWay++;
   try {
@@ -36,23 +35,23 @@ async function writeTo(fd: number, bytes: Buffer, at: number): Promise<number> {
   }
 }
 
-/** An open file, or one of the standard ones, which are never closed. */
+/** An open file, or a standard stream, which is never closed. */
 interface LogTarget {
   readonly fd: number;
   close(): Promise<void>;
 }
 
 export interface OutputOptions {
-  /** At most this much waits to be written. */
+  /** Maximum that waits to be written. */
   readonly bufferBytes: number;
-  /** Called for each write or reopening that failed. */
+  /** Called for each failed write or reopening. */
   onFailed(error: unknown): void;
-  /** Called when lines go out again. @param lost how many were lost meanwhile */
+  /** Called when lines are written again. @param lost number of lines lost meanwhile */
   onRecovered?(lost: number): void;
 }
 
 export class Output {
-  /** Lines that were lost because writing was too slow, or failed. */
+  /** Number of lines lost because writing was too slow or failed. */
   lost = 0;
   readonly #options: OutputOptions;
   readonly #open: () => Promise<LogTarget>;
@@ -64,9 +63,9 @@ export class Output {
   #pending: string[] = [];
   #pendingBytes = 0;
   #reopen = false;
-  /** How many of the lost lines have been reported. */
+  /** Number of lost lines that onRecovered has reported. */
   #reportedLost = 0;
-  /** The write under way; resolves when it is done. */
+  /** The write under way. */
   #writing: Promise<void> | null = null;
 
   private constructor(options: OutputOptions, target: LogTarget, open: () => Promise<LogTarget>, isEager: boolean) {
@@ -77,7 +76,7 @@ export class Output {
   }
 
   /**
-   * Lines collect until `flush`. Rejects when the file cannot be opened.
+   * Collects lines until `flush`. Rejects if the file cannot be opened.
    * @param file a path; `-`: standard output
    */
   static async to(file: string, options: OutputOptions): Promise<Output> {
@@ -85,7 +84,7 @@ export class Output {
     return new Output(options, await open(), open, false);
   }
 
-  /** Lines go out at once, or as soon as those before them have. */
+  /** Writes lines at once, or right after the lines before them. */
   static toStandardError(options: OutputOptions): Output {
     const target = standard(2);
     return new Output(options, target, async () => target, true);
@@ -103,7 +102,7 @@ export class Output {
     if (this.#isEager) this.flush();
   }
 
-  /** Writes what has collected. */
+  /** Writes the collected lines. */
   flush(): void {
     if (this.#closed || this.#writing !== null || (this.#pending.length === 0 && !this.#reopen)) return;
     this.#writing = this.#run().finally(() => {
@@ -112,13 +111,13 @@ export class Output {
     });
   }
 
-  /** The file was moved away: what is pending still goes there, everything later into a new one of the same name. */
+  /** For a file that was moved away: pending lines still go there, later ones into a new file of the same name. */
   reopen(): void {
     this.#reopen = true;
     this.flush();
   }
 
-  /** Writes the last lines: those that were there when it was called. Idempotent. */
+  /** Writes the lines so far, and takes no more. Idempotent. */
   async close(): Promise<void> {
     this.#isEnding = true;
     await this.#writing;
@@ -129,7 +128,7 @@ export class Output {
     await this.#target.close();
   }
 
-  /** Never rejects. What is being written counts as waiting until it is out: it is in memory. */
+  /** Writes the pending lines. Never rejects. Until a batch is written it is in memory, and counts as pending. */
   async #run(): Promise<void> {
     const lines = this.#pending;
     const reopens = this.#reopen;
@@ -172,7 +171,7 @@ export class Output {
     }
   }
 
-  /** Where that fails the old file stays in use. */
+  /** If that fails, the old file stays in use. */
   async #openAnew(): Promise<void> {
     try {
       const old = this.#target;

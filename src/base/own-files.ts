@@ -1,4 +1,4 @@
-/** Files of this package that are read while it runs: beside the code, wherever the build has put that, and in the package's root. */
+/** Finds files of this package at run time: beside the code, in src or dist, and in the package's root. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
@@ -6,20 +6,20 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const HERE = fileURLToPath(import.meta.url);
 const ROOT = rootAbove(HERE);
-/** src, or dist. */
+/** The folder of the running code: src or dist. */
 const CODE = join(ROOT, relative(ROOT, HERE).split(sep)[0]!);
 
-/** @param path in the package's root, such as `config/demo.yaml` */
+/** @param path below the package's root, such as `config/demo.yaml` */
 export function packageFile(path: string): URL {
   return pathToFileURL(join(ROOT, path));
 }
 
-/** @param path in src or dist, of which it is the one that runs; with a slash at its end a folder */
+/** @param path below the folder of the running code; a trailing slash means a folder */
 export function codeFile(path: string): URL {
   return pathToFileURL(join(CODE, path));
 }
 
-/** The version of airsplice, as package.json says it. */
+/** The version of airsplice, from package.json. */
 export function ownVersion(): string {
   return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version;
 }

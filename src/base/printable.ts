@@ -1,8 +1,8 @@
-/** Makes untrusted text safe to show on a terminal: the one place that knows what a terminal obeys. */
+/** Makes untrusted text safe for a terminal. */
 
-/** What moves a cursor or begins a command; and lines that end. */
+/** Control characters, which move the cursor or begin a command, and line separators. */
 const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
-/** Not seen itself: turns the direction of the text around, or hides in it. */
+/** Invisible characters, which can reverse the direction of text, or hide in it. */
 const FORMAT = /\p{Cf}/gu;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
@@ -11,12 +11,12 @@ export function printable(text: unknown): string {
   return String(text).replace(OBEYED, ' ').replace(FORMAT, '');
 }
 
-/** As printable, where the text has lines of its own. */
+/** As printable, but keeps line ends. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n');
 }
 
-/** A value as JSON for a terminal or a program: what is not printable is escaped, so that nothing is lost. */
+/** A value as JSON for a terminal or a program: unprintable characters are escaped, so that nothing is lost. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, (letter) => letter.split('').map(escaped).join(''));
 }

@@ -1,10 +1,9 @@
 /**
- * Logs who was refused and why, for people and for programs such as fail2ban: the fields begin with `address` and `reason`, so that
- * no untrusted text stands before them. An address (IPv6: its /64 network) has one line a second
- * for each reason, all of them together have `perSecond`; what is suppressed is counted in the next line, as `suppressed` of its own kind
- * and `suppressedOthers`.
+ * Logs refused clients and the reasons, for people and for programs such as fail2ban: `address` and `reason` are the first fields, before any
+ * untrusted text. An address (IPv6: its /64 network) gets one line per second and reason, all of them together get `perSecond`. The next
+ * line has the number of suppressed ones: `suppressed` of the same kind, and `suppressedOthers`.
  *
- * Invariant: the log grows by at most `perSecond` lines a second, and no more than `remembered` kinds are kept.
+ * Invariant: the log grows by at most `perSecond` lines a second, and at most `remembered` kinds are kept.
  */
 
 import type { Clock } from './clock.js';
@@ -14,11 +13,11 @@ import type { Log } from './log.js';
 export interface RefusalLogLimits {
   readonly perSecond: number;
   readonly remembered: number;
-  /** How many of the last ones are kept to be looked at; absent: none. */
+  /** Number of last refusals kept for `last`; absent: none. */
   readonly kept?: number;
 }
 
-/** One that was logged, or would have been. */
+/** A refusal that was logged or suppressed. */
 export interface LastRefusal extends RefusedRequest {
   /** Unix milliseconds. */
   readonly atMs: number;
@@ -26,13 +25,13 @@ export interface LastRefusal extends RefusedRequest {
 }
 
 export interface RefusedRequest {
-  /** Of the client; proxies are already taken out. */
+  /** The client's, not that of a proxy. */
   readonly address: string;
   readonly reason: string;
-  /** Only a configured key: an unknown one may be a token in the wrong place. */
+  /** Only a configured key, since an unknown one may be a misplaced token. */
   readonly channel?: string | undefined;
   readonly status: number;
-  /** That an encoder asked for, as it may be shown; absent: none was named. */
+  /** The mount that an encoder asked for, without secrets; absent: none. */
   readonly mount?: string | undefined;
   /** The id of its connection (net/front/tracked-connection.ts). */
   readonly connection?: string | undefined;
@@ -49,7 +48,7 @@ export class RefusalLog {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #limits: RefusalLogLimits;
-  /** By address, message and reason; the latter two come from small, fixed sets; the oldest line first. */
+  /** By address, message and reason, the last two from small, fixed sets; oldest line first. */
   readonly #logged = new Map<string, LoggedRefusal>();
   #others = 0;
   readonly #last: LastRefusal[] = [];
@@ -63,13 +62,13 @@ export class RefusalLog {
     this.#limits = limits;
   }
 
-  /** The last ones of this process, newest first. */
+  /** The last refusals in this process, newest first. */
   last(): readonly LastRefusal[] {
     const behind = this.#last.slice(0, this.#next).reverse();
     return [...behind, ...this.#last.slice(this.#next).reverse()];
   }
 
-  /** @param fields further ones, without secrets; untrusted text is cut to a length */
+  /** @param fields further fields, without secrets; their untrusted text must be cut to a length */
   warn(
     { address, reason, channel, status, connection, mount }: RefusedRequest,
     message: string,

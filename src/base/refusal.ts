@@ -1,9 +1,9 @@
 /**
- * The one error that refuses a client's request. Every refusal is a row of the table below; http/problem.ts turns it into RFC 9457
- * problem+json. Code that finds bad input throws a Refusal; nothing of the refused input has been applied by then.
+ * The error that refuses a client's request. Every refusal is a row of the table below; http/problem.ts turns it into RFC 9457
+ * problem+json. Code that finds bad input throws a Refusal, before it has applied any of that input.
  */
 
-/** kind → HTTP status and the title a person reads. The kind is also the metric label and the last part of the problem's type. */
+/** Kind → HTTP status and title for people. The kind is also the metric label and the last part of the problem's type. */
 export const REFUSALS = {
   'bad-request': { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'Say who you are' },
@@ -27,13 +27,13 @@ export const REFUSALS = {
 
 export type RefusalKind = keyof typeof REFUSALS;
 
-/** One bad field: its name as the sender wrote it and a sentence for a person. */
+/** An invalid field: its name as the sender wrote it, and a sentence for people. */
 export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
-/** What a person may do about a refusal, for a page: a paragraph, and what is typed or opened. */
+/** Help for a person on an HTML page: a paragraph, and a command to type or a link to open. */
 export interface RefusalHelp {
   readonly text: string;
   readonly code: string;
@@ -51,7 +51,7 @@ export class Refusal extends Error {
     detail: string,
     options: { errors?: readonly FieldError[]; headers?: Record<string, string>; help?: readonly RefusalHelp[] } = {},
   ) {
-    // What a client did wrong has no place in our code; to look for it was 6 % of the work under a flood of guesses.
+    // A client's mistake needs no stack; collecting it took 6 % of the CPU under a flood of guesses.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     super(detail);
@@ -68,12 +68,12 @@ export class Refusal extends Error {
   }
 }
 
-/** What cannot be served at present. @param retrySeconds when it makes sense to come again, whole */
+/** Refuses a request that cannot be served at present. @param retrySeconds whole number, after which a retry makes sense */
 export function retryLater(kind: 'unavailable' | 'too-many', detail: string, retrySeconds: number): Refusal {
   return new Refusal(kind, detail, { headers: { 'Retry-After': String(retrySeconds) } });
 }
 
-/** Headers of a 429 for too many wrong secrets: who guesses has to connect anew for each further guess. */
+/** Headers of a 429 for too many wrong secrets: it closes the connection, so that each further guess needs a new one. */
 export function guessHeaders(retrySeconds: number): Record<string, string> {
   return { 'Retry-After': String(retrySeconds), Connection: 'close' };
 }
@@ -83,7 +83,7 @@ export function tooManyGuesses(detail: string, retrySeconds: number): Refusal {
   return new Refusal('too-many', detail, { headers: guessHeaders(retrySeconds) });
 }
 
-/** Refuses requests while the server stops. @param retrySeconds a whole number, after which a client may try again */
+/** Refuses requests while the server stops. @param retrySeconds as retryLater */
 export function shuttingDown(retrySeconds: number): Refusal {
   return retryLater('unavailable', 'The server is shutting down.', retrySeconds);
 }

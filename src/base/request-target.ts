@@ -1,43 +1,43 @@
 /**
- * The target of a request: its path, its query, one parameter of the query. The query begins behind the first `?`; nothing is decoded but the
- * value of a parameter. Pure; the one place that cuts targets.
+ * Parses the target of a request: path, query, one parameter of the query. The query begins after the first `?`; only the value of a parameter is
+ * decoded.
  */
 
-/** Without the query. */
+/** The target without its query. */
 export function pathOf(target: string): string {
   const mark = target.indexOf('?');
   return mark < 0 ? target : target.slice(0, mark);
 }
 
-/** What follows the first `?`, or "". */
+/** The text after the first `?`, or "". */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?');
   return mark < 0 ? '' : target.slice(mark + 1);
 }
 
-/** Path and query put together again. */
+/** Joins path and query. */
 export function targetOf({ path, query }: { readonly path: string; readonly query: string }): string {
   return query === '' ? path : `${path}?${query}`;
 }
 
-/** What may stand percent-encoded in the path of a mount or a key and means the same (RFC 3986, 2.3), and `;`. */
+/** Percent-encoded characters that are equivalent to the plain ones (unreserved in RFC 3986, 2.3), and `;`. */
 const ENCODED = /%(?:3[0-9b]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/gi;
 
-/** A path in which what may stand in a key is not percent-encoded (RFC 3986, 6.2.2.2): some clients encode each `-` and `~`. */
+/** Decodes the characters of keys and mounts in a path (RFC 3986, 6.2.2.2): some clients encode each `-` and `~`. */
 export function readablePath(path: string): string {
   return path.includes('%') ? path.replace(ENCODED, decodeURIComponent) : path;
 }
 
 /**
- * A path as mounts are looked up by: without the host of the absolute form (RFC 9112, 3.2.2), with single slashes, one of them first, and with what
- * may stand in a mount as it is.
+ * The form of a path for looking up mounts: without the host of the absolute form (RFC 9112, 3.2.2), with a leading slash and no double ones, and
+ * with the characters of mounts decoded.
  */
 export function plainPath(path: string): string {
   if (path.startsWith('/') && !path.includes('//') && !path.includes('%')) return path;
   return readablePath(`/${path.replace(/^https?:\/\/[^/]*/i, '')}`).replace(/\/{2,}/g, '/');
 }
 
-/** A part of a URL without its percent-encoding; as it stands where it has none that can be read. */
+/** Percent-decodes a part of a URL; returns it unchanged if the encoding is invalid. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -46,7 +46,7 @@ export function decoded(text: string): string {
   }
 }
 
-/** The target of a push with single slashes in its path and none at the end of it: templates are put together by hand. Any other as it is. */
+/** Removes double and trailing slashes from a push's path, which come from hand-made templates. Returns other targets unchanged. */
 function pushTarget(target: string): string {
   const path = pathOf(target);
   if (!PUSH.test(path)) return target;
@@ -72,15 +72,15 @@ export function originForm(request: {
 
 const PUSH = /^\/+metapush\/+[^/]/;
 
-/** Raw characters of a value that is decoded. Nothing that is looked up by name is as long: a longer one is given back as it came. */
+/** Maximum characters of a value to be decoded. A longer one is returned raw: it cannot be the name of anything. */
 const LONGEST = 4096;
 
 const PATTERNS = new Map<string, RegExp>();
 
 /**
- * The first value of a parameter, decoded as URLSearchParams does; null: it is not there; "": it is empty. The other parameters are not taken
- * apart: a client may send thousands of them, and they cost one look at each character.
- * @param target path and query as requested @param name letters of ASCII, one of the program's own
+ * The first value of a parameter, decoded as URLSearchParams does; null: absent; "": empty. Other parameters, of which a client may send
+ * thousands, are only scanned.
+ * @param target path and query as requested @param name ASCII letters, from this program
  */
 export function parameter(target: string, name: string): string | null {
   const query = queryOf(target);
@@ -93,7 +93,7 @@ export function parameter(target: string, name: string): string | null {
   return raw.length > LONGEST ? raw : (new URLSearchParams(`v=${raw}`).get('v') ?? '');
 }
 
-/** Each letter may be percent-encoded. */
+/** Matches the parameter, even if letters of its name are percent-encoded. */
 function patternOf(name: string): RegExp {
   const letters = [...name].map((letter) => {
     const digits = letter.charCodeAt(0).toString(16);

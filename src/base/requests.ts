@@ -1,25 +1,25 @@
 /**
- * Requests to one peer that wait for their answers, by id. Each ends once: by its answer, an error, its time-out or the loss of the peer. An answer
- * for an id that does not wait (late, a second one, unknown) is ignored. Owned by the side that asks.
+ * Pending requests to one peer, by id. Each ends once: by its answer, an error, a timeout or the loss of the peer. An answer without a pending
+ * request (late, repeated, unknown) is ignored. Owned by the side that asks.
  */
 
 import { retryLater } from './refusal.js';
 
-/** How many may wait for one peer. */
+/** Maximum of pending requests to one peer. */
 export const MAX_REQUESTS = 10_000;
 const RETRY_SECONDS = 2;
 
-/** The peer did not answer in time: it may have handled the request or not. */
+/** The peer did not answer in time; it may or may not have handled the request. */
 export class RequestTimeout extends Error {
   override readonly name = 'RequestTimeout';
 }
 
 export interface RequestOptions {
-  /** By what the answer names it, where that is not the number. */
+  /** The id in the answer, if that is not the request's number. */
   readonly key?: string;
-  /** Absent: as long as the peer is there. */
+  /** Absent: waits until the peer is lost. */
   readonly timeoutMs?: number;
-  /** Checks the answer. @throws where it is malformed; the request goes on waiting */
+  /** Parses the answer. Throws if it is malformed; the request then stays pending. */
   read?(answer: unknown): unknown;
 }
 
@@ -40,7 +40,7 @@ export class Requests {
     this.#peer = peer;
   }
 
-  /** Rejects with RequestTimeout, with a Refusal where too many wait, or with what `fail` or `lose` is given. @param send called with its number */
+  /** Rejects with RequestTimeout, with a Refusal if too many are pending, or with the error of `fail` or `lose`. @param send gets its number */
   ask<T>(send: (id: number) => void, options: RequestOptions = {}): Promise<T> {
     if (this.#waiting.size >= MAX_REQUESTS) {
       return Promise.reject(retryLater('unavailable', 'Too many requests wait for an answer.', RETRY_SECONDS));
@@ -55,7 +55,7 @@ export class Requests {
     });
   }
 
-  /** @throws what `read` throws */
+  /** Throws the error of `read`. */
   answer(id: number | string, answer: unknown): void {
     const read = this.#waiting.get(id)?.read(answer);
     this.#take(id)?.resolve(read as never);
@@ -65,7 +65,7 @@ export class Requests {
     this.#take(id)?.reject(error);
   }
 
-  /** The peer is gone: all that wait end with this error. */
+  /** The peer is gone: rejects all pending requests with this error. */
   lose(error: unknown): void {
     for (const id of [...this.#waiting.keys()]) this.fail(id, error);
   }

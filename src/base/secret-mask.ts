@@ -1,38 +1,35 @@
 /**
- * Takes secrets out of URLs, and out of other untrusted text, before they go into a log: the values of parameters whose names are
- * on the operator's list (log.secretNames), the token in a path of /metapush/, the user and password before a host. They are found
- * in whatever layer of percent-encoding they stand (a URL in the query of a URL in a Referer); `-` stands in their place.
+ * Removes secrets from URLs and other untrusted text before they are logged: the values of parameters whose names are on the operator's list
+ * (log.secretNames), the token in a path of /metapush/, the user and password before a host. It finds them in several layers of
+ * percent-encoding (a URL in the query of a URL in a Referer) and puts `-` in their place.
  *
  *   back=https%3A%2F%2Fme:word@x%2F%3Ftoken%3Dabc%26v%3D2&app=ios   ─►   back=https%3A%2F%2F-@x%2F%3Ftoken%3D-%26v%3D2&app=ios
  *   layer 0        1  1  1         1  1      1     1   1 0               a value ends at a separator of its own layer or an outer one
  *
- * Invariant: where it is doubtful what is secret more is taken out, never less. The time is linear in the text, whatever it holds.
+ * Invariant: if in doubt, it removes more, never less. The time is linear in the length of any text.
  */
 
-/** How often a text may have been encoded. */
+/** Number of layers of percent-encoding that are decoded. */
 const LAYERS = 3;
-/** Characters; the rest is dropped: no log keeps as many. */
+/** Maximum characters; the rest is dropped, since no log has as many. */
 const LONGEST = 16_384;
-/** Of a name, its end counts. */
+/** Of a longer name, only the end is compared. */
 const NAME_LONGEST = 128;
 const PUSH_PATH = /[/\\]metapush[/\\]+[^/\\?#]*[/\\]+/gi;
 
-/** A text without its encoding. */
+/** A percent-decoded text. */
 interface Decoded {
   readonly text: string;
-  /** Where each character begins in the text as it came, and where the last one ends. */
+  /** Offset of each character in the original text, and the end of the last one. */
   readonly from: readonly number[];
-  /** How often each was encoded. */
+  /** Number of encodings of each character. */
   readonly layer: readonly number[];
 }
 
-/** From the first to before the last character, of the decoded text. */
+/** A range of the decoded text; `end` is exclusive. */
 type Span = readonly [start: number, end: number];
 
-/**
- * Where the last secret that was found ends. What begins in it cannot reach further, unless it is of an outer layer: it is skipped,
- * so that no text is gone through once for each of its own parameters.
- */
+/** The end of the last secret found. Secrets inside it are skipped unless they are of an outer layer, so that the time stays linear. */
 interface Last {
   readonly end: number;
   readonly layer: number;
@@ -42,20 +39,17 @@ const OPEN: Last = { end: 0, layer: 0 };
 export class SecretMask {
   #secret: RegExp;
 
-  /** @param names of parameters, in any case; `*` at the beginning or the end of one stands for anything. `-`, `.`, `~`, `_` are one */
+  /** @param names of parameters, case-insensitive; `*` matches any text; `-`, `.`, `~` and `_` are equivalent */
   constructor(names: readonly string[]) {
     this.#secret = patternOf(names);
   }
 
-  /** The names of secrets are others from now on. */
+  /** Replaces the names of secrets. */
   change(names: readonly string[]): void {
     this.#secret = patternOf(names);
   }
 
-  /**
-   * The beginning of the text with its secrets taken out: what is cut off is not looked at, and of a secret that is cut the rest is
-   * taken out too. @param characters how much of it
-   */
+  /** The first `characters` of a text without its secrets. Only that part is scanned; a secret that the cut divides is removed too. */
   mask(whole: string, characters = LONGEST): string {
     const text = whole.slice(0, Math.min(characters, LONGEST));
     const decoded = decode(text);
@@ -89,7 +83,7 @@ export class SecretMask {
     return spans;
   }
 
-  /** `token[]`, `user[token]` and `{"token"` have the word among their parts. */
+  /** Compares each part of a name, so that `token[]`, `user[token]` and `{"token"` match too. */
   #isSecret(name: string): boolean {
     return name !== '' && name.split(/[^\w.~-]+/).some((part) => this.#secret.test(oneDash(part)));
   }
@@ -99,7 +93,7 @@ function oneDash(name: string): string {
   return name.replace(/[.~-]/g, '_');
 }
 
-/** Whatever comes behind a channel's key. In a query it ends with the parameter. */
+/** The text after a channel's key in a push path. In a query it ends with the parameter. */
 function pushTokens(decoded: Decoded): Span[] {
   const { text, layer } = decoded;
   const query = text.indexOf('?');
@@ -115,7 +109,7 @@ function pushTokens(decoded: Decoded): Span[] {
   return spans;
 }
 
-/** `//user:password@`. @param isCut where a host ends with the text it may be a name and half a password as well */
+/** `//user:password@`. @param isCut whether the text was cut: a host at its end may be a user and half a password */
 function logins(decoded: Decoded, isCut: boolean): Span[] {
   const { text, layer } = decoded;
   const spans: Span[] = [];
@@ -127,7 +121,7 @@ function logins(decoded: Decoded, isCut: boolean): Span[] {
   return spans;
 }
 
-/** Where the first of these separators stands that is of this layer or of an outer one; the end of the text where there is none. */
+/** The place of the first of these separators in this layer or an outer one; none: the end of the text. */
 function endOf({ text, layer }: Decoded, start: number, maxLayer: number, separators: string): number {
   for (let i = start; i < text.length; i++) {
     if (layer[i]! <= maxLayer && separators.includes(text[i]!)) return i;
@@ -135,7 +129,7 @@ function endOf({ text, layer }: Decoded, start: number, maxLayer: number, separa
   return text.length;
 }
 
-/** Each byte becomes one character: what is looked for is ASCII. */
+/** Decodes each byte to one character, since only ASCII is compared. */
 function decode(whole: string): Decoded {
   let text = whole;
   let from = Array.from({ length: text.length + 1 }, (_, i) => i);

@@ -1,16 +1,16 @@
-/** Runs asynchronous work one after the other. Work that fails does not hold up what follows. */
+/** Runs asynchronous tasks one after the other. A failed task does not stop the next. */
 
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Settles as the work does. */
+  /** Settles as the task does. */
   run<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#last.then(work);
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  /** Resolves when all work that was given so far has ended. */
+  /** Resolves when all tasks so far have ended. */
   get settled(): Promise<unknown> {
     return this.#last;
   }

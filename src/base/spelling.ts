@@ -1,8 +1,8 @@
-/** Which name was meant by a word that is none of those that there are: options of a configuration, commands. */
+/** Suggests a name for an unknown word: options of the configuration, commands. */
 
 /**
- * The end of a sentence, as `; did you mean port?`; empty where no name is near. The word itself is never in it.
- * @param prefix what is written before each name
+ * The end of a sentence, such as `; did you mean port?`; "": no name is close. It never contains the word.
+ * @param prefix put before the name
  */
 export function meant(word: string, names: readonly string[], prefix = ''): string {
   const written = word.toLowerCase();
@@ -17,7 +17,7 @@ export function meant(word: string, names: readonly string[], prefix = ''): stri
   return best === undefined ? '' : `; did you mean ${prefix}${best}?`;
 }
 
-/** How many slips lie between two words: a letter too many, one missing, another one, or two neighbours swapped (optimal string alignment). */
+/** Edits between two words: an extra, missing or different letter, or two adjacent letters swapped (optimal string alignment). */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,17 +1,16 @@
 /**
- * Everything that the processes of a server count or report together: limits and statistics read it, a link exchanges it
- * (link/README.md, "Tallies").
+ * All counts that the processes of a server share: limits and statistics read them, a link exchanges them (link/README.md, "Tallies").
  *
- *   tallies   by name: numbers by key, added up over the processes
- *   peaks     by key: the largest that any process has seen
- *   notices   by name: what happened, reported once
+ *   tallies   by name: numbers by key, summed over the processes
+ *   peaks     by key: the largest number that any process has seen
+ *   notices   by name: events by key, each reported once
  *
- * A process that is alone makes the same and exchanges nothing. Made in app/core.ts.
+ * A single process has the same, and exchanges nothing. Made in app/core.ts.
  */
 
 import { Notices, Tally, type TallyRow } from './tally.js';
 
-/** What is counted by these names; and by `lag`, `unique` or `hls` and a channel. */
+/** Names of tallies; further ones are `lag`, `unique` or `hls` with a channel. */
 const TALLIES = [
   ...([
     'all',
@@ -35,10 +34,7 @@ export type PeakKey = `${'listeners' | 'connections'} ${string}`;
 const NAMES: ReadonlySet<string> = new Set([...TALLIES, ...NOTICES]);
 const OF_CHANNEL = /^(?:lag|unique|hls|listeners|connections) (.+)$/;
 
-/**
- * Whether a process of ours may count, or report, by this name: what another one says is kept by its name, for good. @param has whether there is such
- * a channel
- */
+/** Whether a process may report by this name: names from other processes are kept for good. @param has whether a channel exists */
 export function isKnownName(name: string, has: (channel: string) => boolean): boolean {
   const [, channel] = OF_CHANNEL.exec(name) ?? [];
   return NAMES.has(name) || (channel !== undefined && has(channel));
@@ -51,7 +47,7 @@ export interface TallyRows {
   readonly notices: readonly (readonly [name: string, rows: readonly TallyRow[]])[];
 }
 
-/** Of one tally in one message, while others have something to say: a crowd in one does not hold them up. */
+/** One tally gets this fraction of a message while others have changes too, so that a crowd in one does not delay them. */
 const SHARE = 8;
 
 export class Tallies {
@@ -59,20 +55,20 @@ export class Tallies {
   readonly #tallies = new Map<TallyName, Tally>();
   readonly #notices = new Map<NoticeName, Notices>();
   readonly #peaks = new Map<PeakKey, number>();
-  /** Peaks that are to be said. */
+  /** Peaks to be reported. */
   readonly #raised = new Set<PeakKey>();
   readonly #onLook: (() => void)[] = [];
   readonly #onHeard: (() => void)[] = [];
   #isShared = false;
-  /** There is something to be said: `take` has it. Numbers that are only looked at are not noticed; what is counted beside them is. */
+  /** Called when there is something for `take`; not for counts that only `onLook` sets. */
   onChange: () => void = () => undefined;
   readonly #changed = () => this.onChange();
-  /** Numbers that are looked at, by what they are of: said before all others. */
+  /** Counts set by `onLook`, by their names; reported before all others. */
   readonly all = this.tally('all');
-  /** Which tally is the first of the next message. */
+  /** Index of the first tally in the next message. */
   #next = 0;
 
-  /** @param remembered addresses of which notices wait, at most */
+  /** @param remembered maximum of addresses with pending notices */
   constructor(remembered = 1) {
     this.#remembered = remembered;
   }
@@ -82,7 +78,7 @@ export class Tallies {
     return this.#isShared;
   }
 
-  /** The same one for a name, always. */
+  /** The tally of a name, created on first use. */
   tally(name: TallyName): Tally {
     let tally = this.#tallies.get(name);
     if (tally === undefined) {
@@ -113,17 +109,17 @@ export class Tallies {
     this.onChange();
   }
 
-  /** Before what has changed is said: numbers that are counted in plain fields are set. */
+  /** @param look called before each report, to set the counts that are kept in plain fields */
   onLook(look: () => void): void {
     this.#onLook.push(look);
   }
 
-  /** Something of the others has come. */
+  /** @param heard called after each report from other processes */
   onHeard(heard: () => void): void {
     this.#onHeard.push(heard);
   }
 
-  /** There are others, or others than before: all that is there is to be said. */
+  /** Other processes were connected, or replaced: reports everything from the beginning. */
   share(): void {
     this.#isShared = true;
     for (const tally of this.#tallies.values()) tally.share();
@@ -132,7 +128,7 @@ export class Tallies {
     if (this.#raised.size > 0) this.onChange();
   }
 
-  /** What has changed since the last time; the rest comes with the next. Null: nothing. @param max rows, about */
+  /** The changes since the last call, or a part of them; null: none. @param max about how many rows */
   take(max: number): TallyRows | null {
     for (const look of this.#onLook) look();
     const peaks = [...this.#raised].map((key) => [key, this.peak(key)] as const);
@@ -145,7 +141,7 @@ export class Tallies {
     return counts.length + notices.length + peaks.length === 0 ? null : { counts, peaks, notices };
   }
 
-  /** What others say, of whom the hub has checked the names. @param isFirst of their link: what was known of others before holds no more */
+  /** Applies a report whose names the hub has checked. @param isFirst whether it is the first of a link, which replaces all earlier reports */
   apply({ counts, peaks, notices }: TallyRows, isFirst: boolean): void {
     if (isFirst) for (const tally of this.#tallies.values()) tally.forgetOthers();
     for (const [name, rows] of counts) {
@@ -175,7 +171,7 @@ export class Tallies {
       left -= take(all[(from + i) % all.length]!, Math.min(share, left));
       this.#next = (from + i + 1) % all.length;
     }
-    // What they have left is for those that have more.
+    // Tallies with more changes share the remaining rows.
     for (let i = 0; i < all.length && left > 0; i++) left -= take(all[(from + i) % all.length]!, left);
     return counts;
   }

@@ -1,25 +1,25 @@
 /**
- * Counts by key over several processes: this one's own, and those that the others reported last. A limit on them holds for all processes together,
+ * Counts by key over several processes: this one's own, and those last reported by the others. A limit on them holds for all processes together,
  * except for changes whose report is on its way.
  *
- *   own       a 3 · b 1            changed    b: was said to be 0            a key is there while it is not 0, or until its 0 is said
+ *   own       a 3 · b 1            changed    b: was reported as 0           a key exists while its count is not 0, or until the 0 is reported
  *   others    a 2 · c 4            count(a) 5
  *
- * A process that is alone has no others, and notes no changes. Invariant: noted are only keys whose number is not what was last said, so however fast
- * a crowd comes and goes, no more than twice as many as it has at a time. Made and shared by Tallies.
+ * A single process has no others, and records no changes. Invariant: `changed` has only keys whose count differs from the last report, so a crowd
+ * that comes and goes never needs more than twice as many entries as its size. Made and shared by Tallies.
  */
 export class Tally {
   readonly #own = new Map<string, number>();
   readonly #others = new Map<string, number>();
-  /** Key → what was last said. Null: it is not shared. */
+  /** Key → count in the last report. Null: not shared. */
   #changed: Map<string, number> | null = null;
-  /** Keys that are both here and elsewhere. */
+  /** Number of keys that are in both maps. */
   #both = 0;
   readonly #onChange: () => void;
-  /** What the others have of a key has changed. */
+  /** Called when the others' count of a key has changed. */
   onOthers: ((key: string, count: number) => void) | null = null;
 
-  /** @param onChange called when there is something to be said, and nothing was before */
+  /** @param onChange called when the first change since the last report is recorded */
   constructor(onChange: () => void = () => undefined) {
     this.#onChange = onChange;
   }
@@ -32,22 +32,22 @@ export class Tally {
     return this.#others.size === 0 ? 0 : (this.#others.get(key) ?? 0);
   }
 
-  /** Of all processes. */
+  /** The count of all processes. */
   count(key: string): number {
     return this.own(key) + this.others(key);
   }
 
-  /** How many keys only others have. */
+  /** Number of keys that only other processes have. */
   get elsewhere(): number {
     return this.#others.size - this.#both;
   }
 
-  /** What the others have. */
+  /** The counts of the other processes. */
   get ofOthers(): ReadonlyMap<string, number> {
     return this.#others;
   }
 
-  /** Those that are not 0 here. */
+  /** Keys whose own count is not 0. */
   keys(): string[] {
     return [...this.#own.keys()];
   }
@@ -67,19 +67,19 @@ export class Tally {
     if (this.#others.has(key)) this.#both += Number(now !== 0) - Number(before !== 0);
   }
 
-  /** What is counted elsewhere, as it is now. */
+  /** Replaces the own count of a key. */
   set(key: string, count: number): void {
     this.add(key, count - this.own(key));
   }
 
-  /** From here on changes are noted; all that is there is to be said, to whom nothing has been said yet. */
+  /** Records changes from now on; all present counts become part of the next report. */
   share(): void {
     this.#changed = new Map();
     for (const key of this.#own.keys()) this.#changed.set(key, 0);
     if (this.#changed.size > 0) this.#onChange();
   }
 
-  /** Takes the next report: keys with their present numbers, at most `max`, those that have waited longest first. */
+  /** Takes the next report: at most `max` changed keys with their counts, oldest change first. */
   take(max: number): TallyRow[] {
     const rows: TallyRow[] = [];
     if (this.#changed === null || this.#changed.size === 0) return rows;
@@ -104,21 +104,21 @@ export class Tally {
   }
 }
 
-/** A key, and how many. */
+/** A key and its count. */
 export type TallyRow = readonly [key: string, count: number];
 
 /**
- * What happened here by key, reported to the others once: tokens that were taken, secrets that were right. Where more keys wait than are
- * remembered the oldest is forgotten.
+ * Events by key, reported to the other processes once: pushes, refusals, right and wrong secrets. If more than `remembered` keys wait, the oldest is
+ * dropped.
  */
 export class Notices {
   readonly #remembered: number;
   readonly #onChange: () => void;
   #waiting: Map<string, number> | null = null;
-  /** It has happened to another process. */
+  /** Called for each event that another process reports. */
   onNotice: ((key: string, amount: number) => void) | null = null;
 
-  /** @param remembered keys that wait to be reported, at most @param onChange as that of Tally */
+  /** @param remembered maximum of keys that wait to be reported @param onChange as in Tally */
   constructor(remembered = 1, onChange: () => void = () => undefined) {
     this.#remembered = remembered;
     this.#onChange = onChange;
@@ -134,7 +134,7 @@ export class Notices {
     if (waiting.size > this.#remembered) for (const oldest of waiting.keys()) return void waiting.delete(oldest);
   }
 
-  /** From here on they are kept for the others. */
+  /** Records events for the other processes from now on. */
   share(): void {
     this.#waiting ??= new Map();
   }

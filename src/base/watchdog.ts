@@ -1,20 +1,19 @@
 /**
  * Measures how long each piece of work blocks the event loop, and which one blocked it longest: no client may delay the streams, and an operator
- * has to see which one does.
+ * must see which one does.
  *
  *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
- *   what begins by itself ──────measured───────►┤
- *   the clock's tick came late, nothing of this ┘  'gc', 'stopped' (the process did not run), else 'unknown'
+ *   work without a client ──────measured───────►┤
+ *   a late tick that none of these explains ────┘  'gc', 'stopped' (the process did not run), else 'unknown'
  *
- * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, whose time it takes.
- * Invariant: no time is booked twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time
- * of those within it.
+ * It reads the clock twice for each piece of work and allocates nothing. Owned by the clock.
+ * Invariant: no time is counted twice. Sections may nest (an alarm that handles an encoder): each counts without the time of the sections in it.
  */
 
 import { zeroCounts } from './counts.js';
 
-/** Ways by which work comes in. */
+/** Kinds of work. */
 const TURN_PARTS = [
   ...(['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer'] as const),
   ...(['history', 'statistics', 'reload', 'document', 'gc', 'stopped', 'unknown'] as const),
@@ -23,7 +22,7 @@ export type TurnPart = (typeof TURN_PARTS)[number];
 
 export interface LongTurn {
   readonly part: TurnPart;
-  /** A channel, an address, or the class of an alarm; "" where it is not known. */
+  /** A channel, an address, or the class of an alarm; "": unknown. */
   readonly who: string;
   readonly tookMs: number;
 }
@@ -31,13 +30,10 @@ export interface LongTurn {
 /** The default of `log.longTurnMs`. */
 export const LONG_TURN_MS = 100;
 
-/** Of the process: that of the system's clock. */
+/** The watchdog of the system clock. */
 let ofProcess: Watchdog | null = null;
 
-/**
- * Work that comes by no way of its own, such as a history that is read between two requests; before there is a clock it is just done. @param who as
- * `blame` has it
- */
+/** Does and measures work that no other section covers, such as reading a history. Without a clock, only does it. @param who as in `blame` */
 export function measured<T>(part: TurnPart, work: () => T, who = ''): T {
   const watchdog = ofProcess;
   if (watchdog === null) return work();
@@ -51,45 +47,44 @@ export function measured<T>(part: TurnPart, work: () => T, who = ''): T {
 
 export class Watchdog {
   readonly #clock: { now(): number };
-  /** By part: the longest turn since the start, milliseconds, and how many were long. */
+  /** By part: the longest turn since the start, milliseconds. */
   readonly longestMs = zeroCounts(TURN_PARTS);
+  /** By part: number of long turns. */
   readonly long = zeroCounts(TURN_PARTS);
   /** A turn that lasts at least this many milliseconds is long. */
   longMs = LONG_TURN_MS;
-  /** The longest one that was long and has not been taken yet. */
+  /** The longest long turn since the last `take`. */
   #part: TurnPart = 'unknown';
   #who = '';
   #tookMs = 0;
-  /** The longest one that was long since the last call of `late`, taken or not. */
+  /** Length of the longest long turn since the last `late`. */
   #longestTurnMs = 0;
-  /** All that was booked since the start. */
+  /** The total measured time since the start. */
   #bookedMs = 0;
-  /** By how much the loop was late at the last tick for no reason that was known then, and whether the process ran meanwhile. */
+  /** Unexplained delay of the last tick; 0: none. */
   #lateMs = 0;
+  /** Whether the process had CPU time during that delay. */
   #hasRun = true;
-  /** How long the collector has run since the last tick that was in time. */
+  /** Time of garbage collection since the last tick without an unexplained delay. */
   #collectedMs = 0;
 
   constructor(clock: { now(): number }) {
     this.#clock = clock;
   }
 
-  /** @returns what `end` takes: the time that was not booked up to now */
+  /** @returns the `startMs` for `end`: now, less all measured time */
   begin(): number {
     return this.#clock.now() - this.#bookedMs;
   }
 
-  /**
-   * The work that began at `startMs` has been done.
-   * @returns true, rarely: it was long, and `blame` may say whose it was
-   */
+  /** Ends the work that began at `startMs`. @returns true if it is the longest long turn so far: `blame` may then name its cause */
   end(part: TurnPart, startMs: number): boolean {
     const tookMs = this.#clock.now() - this.#bookedMs - startMs;
     this.#bookedMs += tookMs;
     return this.took(part, tookMs);
   }
 
-  /** The same, measured elsewhere. */
+  /** As `end`, for work measured elsewhere. */
   took(part: TurnPart, tookMs: number): boolean {
     if (tookMs > this.longestMs[part]) this.longestMs[part] = tookMs;
     if (tookMs < this.longMs) return false;
@@ -102,24 +97,24 @@ export class Watchdog {
     return true;
   }
 
-  /** Names the one responsible for the long turn that has just ended: a channel's key or a client's address, never untrusted text. */
+  /** Names the cause of the long turn that has just ended: a channel's key or a client's address, never untrusted text. */
   blame(who: string): void {
     this.#who = who;
   }
 
-  /** It measures what `measured` does from here on. */
+  /** Makes it the watchdog for `measured`. */
   watchProcess(): void {
     ofProcess = this;
   }
 
-  /** The collector has run: Node says so a moment after a tick that was late for it. */
+  /** Garbage was collected. Node reports that a moment after the tick that it delayed. */
   collected(tookMs: number): void {
     this.#collectedMs += tookMs;
   }
 
   /**
-   * Each tick: the event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added; else the next tick
-   * says what it was. @param ranMs how much CPU time the process has had meanwhile @returns whether the next tick has to say so
+   * Called on each tick, which was `lateMs` late. If no long turn since the last call explains that, the next call counts it, with its reason.
+   * @param ranMs CPU time of the process meanwhile @returns whether a delay is left for the next call
    */
   late(lateMs: number, ranMs = lateMs): boolean {
     const longestTurnMs = this.#longestTurnMs;
@@ -127,7 +122,7 @@ export class Watchdog {
     if (this.#lateMs > 0) {
       const isCollector = this.#collectedMs >= this.#lateMs / 2;
       this.took(!this.#hasRun ? 'stopped' : isCollector ? 'gc' : 'unknown', this.#lateMs);
-      // It belongs to the tick before.
+      // That turn and that collection belong to the previous tick.
       this.#longestTurnMs = this.#collectedMs = 0;
     }
     const isOpen = lateMs >= this.longMs && longestTurnMs < lateMs / 2;
@@ -137,12 +132,12 @@ export class Watchdog {
     return isOpen;
   }
 
-  /** What was done up to now makes no tick late: the next one is due later than this. */
+  /** The next tick is due later than now, so no turn so far can explain a delay of it. */
   inTime(): void {
     this.#longestTurnMs = 0;
   }
 
-  /** The longest of the long turns since the last call; null: none was long. */
+  /** The longest long turn since the last call; null: none. */
   take(): LongTurn | null {
     if (this.#tookMs === 0) return null;
     const turn = { part: this.#part, who: this.#who, tookMs: this.#tookMs };

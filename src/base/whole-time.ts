@@ -1,17 +1,13 @@
 /**
- * Moments at which what has to be done now and then is done together, so that a process without clients wakes once for all of it. Of the monotonic
- * clock, which is `performance.now()` for timers of the system too.
+ * Common moments for periodic work, so that a process without clients wakes once for all of it. By the monotonic clock, `performance.now()`.
  */
 
-/** The next moment that is a whole multiple of `everyMs`. */
+/** The next moment that is a multiple of `everyMs`. */
 export function nextWhole(everyMs: number, nowMs: number): number {
   return (Math.floor(nowMs / everyMs) + 1) * everyMs;
 }
 
-/**
- * For a timer of the system, which counts whole milliseconds from the beginning of the present turn of the loop: one that ends a moment too soon
- * would be a wake-up for nothing.
- */
+/** The delay for setTimeout, which counts whole milliseconds from the start of the loop's current turn; longer, so that it never fires early. */
 export function msUntil(dueMs: number): number {
   return Math.max(1, Math.ceil(dueMs - performance.now()) + 1);
 }
