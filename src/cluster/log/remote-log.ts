@@ -11,8 +11,9 @@ import type { Clock } from '../../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../../base/requests.js';
 import { Control, type ControlHandler } from '../../link/control-messages.js';
 import { LinkConnection } from '../../link/wire/link-connection.js';
-import { WireError } from '../../link/wire/wire.js';
+import { MAX_MESSAGE_BYTES, WireError } from '../../link/wire/wire.js';
 import { must } from '../../metadata/record-schema.js';
+import { MAX_NAME } from '../titles/ordered-schema.js';
 import {
   type Commit,
   type CommitAnswer,
@@ -46,6 +47,14 @@ type LogQuestion = z.output<typeof questionSchema>;
 type LogAnswer = z.output<typeof answerSchema>;
 
 const TOO_LONG = 'it is longer than a message may be';
+/** Of an answer, besides its texts; and between two of them. */
+const [REST_BYTES, BETWEEN_BYTES] = [1024, 16];
+/** Bytes of the longest escape of a character. */
+const MAX_ESCAPE = 6;
+/** Characters that are encoded in one go to measure a text. */
+const PART = 65_536;
+/** Fields that a shortened entry keeps at most. */
+const MAX_SHORT = 16;
 
 export class RemoteLog implements SharedLog {
   readonly #connection: LinkConnection;
@@ -157,7 +166,7 @@ export async function serveLog(
   const answer = async ({ id, ask, args }: LogQuestion) => {
     try {
       const answered = await (log[ask] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
-      if (!control.send({ type: 'answer', id, answer: answered ?? null })) throw new Error(TOO_LONG);
+      if (!control.send({ type: 'answer', id, answer: fitting(ask, answered) ?? null })) throw new Error(TOO_LONG);
     } catch (error) {
       if (!log.isLost) control.send({ type: 'refused', id, reason: (error as Error).message });
     } finally {
@@ -173,6 +182,39 @@ export async function serveLog(
   };
   const control = new Control<LogQuestion, LogAnswer>(connection, handler, readQuestion);
   if (stream.destroyed) connection.close();
+}
+
+/**
+ * Of an answer with several values, the first ones that fit in a message: in JSON a quote has two bytes, a NUL six. One that does not fit by itself
+ * keeps its short texts only, and is malformed (shared-log.ts).
+ */
+function fitting(ask: LogAsk, answer: unknown): unknown {
+  if (ask !== 'last' && ask !== 'entriesAfter') return answer;
+  const values = answer as Pairs | readonly RawEntry[];
+  let left = MAX_MESSAGE_BYTES - REST_BYTES;
+  for (const [place, value] of values.entries()) {
+    for (const text of textsOf(value)) left -= jsonBytes(text);
+    if (left < 0) return place === 0 ? [shortened(value)] : values.slice(0, place);
+  }
+  return values;
+}
+
+function textsOf(value: Pairs[number] | RawEntry): readonly string[] {
+  return 'fields' in value ? [value.id, ...Object.entries(value.fields).flat()] : value;
+}
+
+function shortened(value: Pairs[number] | RawEntry): Pairs[number] | RawEntry {
+  if (!('fields' in value)) return [value[0], ''];
+  const short = Object.entries(value.fields).filter(([name, text]) => name.length + text.length <= 2 * MAX_NAME);
+  return { id: value.id, fields: Object.fromEntries(short.slice(0, MAX_SHORT)) };
+}
+
+/** At most how many bytes a text has as JSON, with what is between it and the next one. In parts, since all may be several times as long. */
+function jsonBytes(text: string): number {
+  if (text.length <= MAX_NAME) return text.length * MAX_ESCAPE + BETWEEN_BYTES;
+  let bytes = BETWEEN_BYTES;
+  for (let at = 0; at < text.length; at += PART) bytes += Buffer.byteLength(JSON.stringify(text.slice(at, at + PART)));
+  return bytes;
 }
 
 /** @throws CheckError */

@@ -12,7 +12,7 @@ import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
 import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { CONTROL } from '../../../src/link/wire/message-types.js';
 import { allUntil, benchOf, startNode } from '../../kit/cluster.js';
-import { commitOf } from '../../kit/log-questions.js';
+import { commitOf, joining } from '../../kit/log-questions.js';
 import { freePort } from '../../kit/process.js';
 import { awaited, patient, until } from '../../kit/until.js';
 import { engineContract } from '../../titles/engine-contract.js';
@@ -157,6 +157,41 @@ t.test('what goes wrong is over soon', async (t) => {
   const none = await origin.connect();
   await t.rejects(none.timeMs(), LogLost);
   origin.open = open;
+});
+
+t.test('a value that is too long for a message only as JSON is skipped, and named', async (t) => {
+  // As in Redis, where another program has written it: JSON takes two bytes for a quote, six for a NUL.
+  for (const [name, text] of Object.entries({ quotes: '"'.repeat(33 * 2 ** 20), NULs: '\0'.repeat(11 * 2 ** 20) })) {
+    const origin = await Origin.start(t);
+    const way = origin.held.open();
+    const { epoch } = await way.hello(joining());
+    const edge = await startNode(t, origin.connect, 'living', { answerMs: ANSWER_MS });
+    await edge.push('x', 'before');
+    await edge.push('y', 'before');
+    await way.commit(commitOf({ epoch, before: 1, ordered: text, id: 'junk', node: 'z' }));
+    await way.commit(commitOf({ epoch, channel: 'z', ordered: text, id: 'junk', node: 'z' }));
+    const fresh = await startNode(t, origin.connect, 'new', { answerMs: ANSWER_MS });
+    const nodes = [edge, fresh];
+    await allUntil(
+      nodes,
+      ({ reason, engine }) => reason === null && engine.isReached,
+      `${name}: the origin is reached`,
+    );
+    await edge.push('x', 'after');
+    await allUntil(
+      nodes,
+      ({ songs, engine }) => songs('x').at(-1) === 'after' && engine.waiting === 0,
+      'a push arrives',
+    );
+    t.match(fresh.bad.join('; '), /the last value of channel x: /, name);
+    t.match(fresh.bad.join('; '), /entry 3 of the log: /, name);
+    t.same(
+      nodes.flatMap(({ errors }) => errors),
+      [],
+    );
+    await Promise.all(nodes.map(({ engine }) => engine.close()));
+    origin.end();
+  }
 });
 
 t.test('what is no question of a node ends the connection', async (t) => {
