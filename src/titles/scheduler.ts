@@ -10,6 +10,7 @@
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
+import { MAX_HOLD_SECONDS } from '../config/push-limits.js';
 import type { Track, TrackRecord } from '../metadata/record.js';
 import { realNow } from '../now-playing/effect.js';
 import {
@@ -244,11 +245,14 @@ class ChannelSchedule implements AlarmHandler {
 
   /** Remaining time of a held push, milliseconds; 0 or less: it is due. */
   #waitMs(track: Track): number {
-    const { clock, holdSeconds } = this.#parts;
+    const { clock, engine, holdSeconds } = this.#parts;
     const byWallMs = track.startSeconds * 1000 - clock.wallMs();
     let latestMs = this.#latestMs.get(nameOf(track));
     if (latestMs === undefined) {
-      latestMs = clock.now() + Math.min(byWallMs, holdSeconds(this.#channel) * 1000) + SLACK_MS;
+      // Another machine, or this one before a restart, may hold pushes for longer than is configured here now.
+      const wasSetBack = (engine.state(this.#channel).now?.effectAtMs ?? 0) > clock.wallMs() + SLACK_MS;
+      const mostSeconds = wasSetBack ? holdSeconds(this.#channel) : MAX_HOLD_SECONDS;
+      latestMs = clock.now() + Math.min(byWallMs, mostSeconds * 1000) + SLACK_MS;
       this.#latestMs.set(nameOf(track), latestMs);
     }
     return Math.min(byWallMs, latestMs - clock.now());

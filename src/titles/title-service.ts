@@ -11,7 +11,6 @@ import { ChannelCounter } from '../base/channel-counter.js';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
-import { MAX_HOLD_SECONDS } from '../config/push-limits.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import type { Rate } from '../net/limits/rate.js';
@@ -43,8 +42,6 @@ export interface TitleServiceParts {
   goesBySources?(channel: string): boolean;
   /** Other machines have sources of their own for the channels, and titles are common. */
   readonly hasOtherSources?: boolean;
-  /** Other machines hold pushes for the channels as well, each by a configuration of its own. */
-  readonly hasOtherHolders?: boolean;
   /** A title came after its place was sent to listeners. */
   onLate(channel: string, late: LateTitle): void;
   /** Called with unexpected errors. */
@@ -85,8 +82,7 @@ export class TitleService {
       engine,
       clock,
       moments,
-      holdSeconds: (channel) =>
-        parts.hasOtherHolders === true ? MAX_HOLD_SECONDS : channels.get(channel)!.served.rules.holdSeconds,
+      holdSeconds: (channel) => channels.get(channel)!.served.rules.holdSeconds,
       fallback: (channel) => channels.get(channel)!.served.rules.fallback,
       firstTitle: (channel) => channels.get(channel)!.served.rules.firstTitle,
       isSourceLost: (channel) => channels.get(channel)!.isSourceLost,

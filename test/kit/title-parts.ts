@@ -31,7 +31,6 @@ export interface TitlePartsOptions {
   readonly readerDelayMs?: number;
   /** As TitleServiceParts has it. */
   goesBySources?(channel: string): boolean;
-  readonly hasOtherHolders?: boolean;
   onUnsaved?(error: unknown): void;
   onError(error: unknown): void;
 }
@@ -76,7 +75,6 @@ export class TitleParts {
       rules: config.titles,
       textBytes: 1024,
       goesBySources: (channel) => options.goesBySources?.(channel) ?? true,
-      hasOtherHolders: options.hasOtherHolders ?? false,
       onError,
       sourceTitleRate: new Rate(clock, { ...sourceTitles, remembered: 2 }),
       onLate: (channel, late) => sessions.late(channel, late),

@@ -88,7 +88,6 @@ export class Hub {
       faces: faces.byChannel,
       onLate,
       goesBySources: (channel) => isOwning(channel) ?? config.cluster?.sources !== false,
-      hasOtherHolders: config.cluster !== undefined,
       hasOtherSources: config.cluster !== undefined && config.cluster.tapes === undefined,
     });
     this.decider = new PushDecider({

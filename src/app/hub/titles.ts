@@ -21,7 +21,6 @@ export interface TitleParts {
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly onLate: TitleServiceParts['onLate'];
   goesBySources(channel: string): boolean;
-  readonly hasOtherHolders: boolean;
   readonly hasOtherSources: boolean;
 }
 
