@@ -1,4 +1,4 @@
-/** Asks the admin interface as an operator's program does, by fetch, as JSON, and holds each answer against the API document. */
+/** A client of the admin interface, by fetch and JSON, which checks each answer against the API document. */
 
 import { answerProblems } from './documents.js';
 import type { TestServer } from './server.js';
@@ -8,7 +8,7 @@ process.env['ADMIN_TEST_READ'] = 'may look at it';
 process.env['ADMIN_TEST_TITLES'] = 'may change titles';
 process.env['ADMIN_TEST_OPERATE'] = 'may operate';
 
-/** Of a configuration: a user for each right alone, and one for all. */
+/** Users for a configuration: one for each right, and one with all. */
 export const ADMIN_USERS = `
 admin:
   users:
@@ -18,7 +18,7 @@ admin:
     operator: { tokens: ['env:ADMIN_TEST_OPERATE'], rights: [operate] }
 `;
 export const ADMIN_LOGIN = `Basic ${Buffer.from('all:may do all of it').toString('base64')}`;
-/** Of a user with this right alone. */
+/** The token of the user with only this right. */
 export const ADMIN_BEARER = {
   read: 'Bearer may look at it',
   titles: 'Bearer may change titles',
@@ -28,7 +28,7 @@ export const ADMIN_BEARER = {
 export interface AdminAnswer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect the members that they expect
   readonly body: any;
 }
 
@@ -36,7 +36,7 @@ export class AdminClient {
   readonly #base: string;
   readonly #authorization: string;
 
-  /** @param as whose credentials; absent: one who may do all */
+  /** @param as the user; absent: the one with all rights */
   constructor({ base }: Pick<TestServer, 'base'>, as?: keyof typeof ADMIN_BEARER) {
     this.#base = base;
     this.#authorization = as === undefined ? ADMIN_LOGIN : ADMIN_BEARER[as];
@@ -54,7 +54,7 @@ export class AdminClient {
     return this.ask('DELETE', path);
   }
 
-  /** Rejects where the document does not know the answer. */
+  /** Rejects if the answer does not match the document. */
   async ask(method: string, path: string, body?: unknown): Promise<AdminAnswer> {
     const { href } = new URL(`${this.#base}/admin/api/${path}`);
     const answer = await fetch(href, {

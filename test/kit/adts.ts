@@ -1,4 +1,4 @@
-/** ADTS frames as tests need them, and a reader of the fill elements in front of a raw data block that shares nothing with what writes them. */
+/** Makes ADTS frames, and reads the fill elements before a raw data block, independently of the code under test. */
 
 import type { Random } from './random.js';
 
@@ -7,7 +7,7 @@ export interface AdtsOptions {
   readonly blocks?: number;
 }
 
-/** A frame whose block is random bytes that begin like a channel pair: no fill element. */
+/** A frame whose block is random bytes that begin like a channel pair, so not with a fill element. */
 export function adtsFrame(random: Random, blockBytes: number, { hasCrc = false, blocks = 1 }: AdtsOptions) {
   const block = random.bytes(blockBytes);
   block[0] = 0x20 | (block[0]! & 0x1f);
@@ -27,7 +27,7 @@ export interface AdtsFacts {
   readonly channels: number;
   /** 1: LC. */
   readonly profile?: number;
-  /** Of the whole frame. */
+  /** Length of the whole frame. */
   readonly lengthBytes?: number;
 }
 
@@ -39,7 +39,7 @@ export function adtsHeader({ rateIndex, channels, profile = 1, lengthBytes = 7 }
   return head;
 }
 
-/** The raw data block of a frame without CRC, behind its fill elements. Throws where they do not end at a byte or are none. */
+/** The raw data block of a frame without CRC, after its fill elements. Throws if they are invalid, or do not end at a byte boundary. */
 export function readFilled(bytes: Buffer): { readonly lengthBytes: number; readonly block: Buffer } {
   if (bytes[0] !== 0xff || bytes[1] !== 0xf1)
     throw new Error(`no frame without CRC: ${bytes.subarray(0, 7).toString('hex')}`);

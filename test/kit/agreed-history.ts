@@ -1,21 +1,21 @@
-/** What the histories of several machines must be after any story: those that answered pushes have lost none, and all have the same. */
+/** Checks the histories of several machines: no answered push is lost, and all histories are the same. */
 
 import type { Test } from 'tap';
 import type { ClusterNode } from './nodes.js';
 import { until } from './until.js';
 import { ask } from './wire.js';
 
-/** Of one page. */
+/** Entries on one page. */
 const PAGE = 1000;
 
-/** As it is read. */
+/** An entry as it is read. */
 interface Play {
   readonly song: string;
   readonly from: string;
 }
 
 /**
- * No answered push is missing at any machine, none is there twice, and each began at the same moment everywhere. Channel `live`; songs are unique.
+ * No answered push is missing or repeated at any machine, and each began at the same moment everywhere. Channel `live`; songs are unique.
  */
 export async function agreeOnHistory(
   t: Test,

@@ -1,6 +1,6 @@
 /**
- * The built server under attack (attacks/arena.ts, crowd.ts, attackers.ts): a crowd of well-behaved clients is measured first without any
- * attack, then during each.
+ * The built server under attack (attacks/arena.ts, crowd.ts, attackers.ts): a crowd of well-behaved clients is measured without an attack, and
+ * then during each.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -14,12 +14,12 @@ import { pause } from './pause.js';
 import { freePorts, ServerProcess } from './process.js';
 import { tempFolder } from './temp-folder.js';
 
-/** The most that an attack may make a client wait, in the best of three tries; and in any of them, whatever else the machine does. */
+/** The most that an attack may delay a client in the best of three tries; and in any of them, even on a busy machine. */
 export const MAX_MS = 100;
 const NEVER_MS = 4 * MAX_MS;
 const TRIES = 3;
 
-/** A listener is written to once a second (src/listener/cursor/audience.ts). */
+/** The server writes to a listener once a second (src/listener/cursor/audience.ts). */
 const TICK_MS = 1000;
 
 export class AttackHarness {
@@ -39,8 +39,8 @@ export class AttackHarness {
   }
 
   /**
-   * @param baselineMs how long the crowd is measured without any attack
-   * @param workers of the server. With some it shares the machine with more processes than that has cores: what clients wait for is not judged
+   * @param baselineMs how long the crowd is measured without an attack
+   * @param workers number of workers; if there are any, the processes outnumber the cores, and clients' delays are not judged
    */
   static async start(
     t: Test,
@@ -54,23 +54,23 @@ export class AttackHarness {
     const server = new ServerProcess(t, port, [path], { TMPDIR: folder });
     await server.ready();
     await fillHistory(port);
-    // It is loaded when it is first opened, once.
+    // The first request loads it.
     await (await fetch(`${server.base}/docs`)).arrayBuffer();
     const crowd = await new Crowd(t, server, { ...CROWD, listeners, watchers }).gather();
     const harness = new AttackHarness(t, server, crowd, workers === 0);
-    // The burst comes at once, and so the next audio later than ever after.
+    // The burst arrives at once, so the gap after it is longer than any later one.
     await pause(1500);
     harness.#baseline = await crowd.during(() => pause(baselineMs));
     t.comment(`without attack: ${worded(harness.#baseline)}`);
     return harness;
   }
 
-  /** Measures the crowd after the attacks. @returns as `attack` does */
+  /** Measures the crowd after the attacks. @returns as `attack` */
   async rest(ms: number): Promise<string> {
     return (await this.#cost('after the attacks', () => pause(ms).then(() => ''))).costs;
   }
 
-  /** Plays these attacks together for `ms` milliseconds. @returns what they have cost, in words; '' is nothing that matters */
+  /** Runs these attacks together for `ms` milliseconds. @returns their cost in words; '': within bounds */
   async attack(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
     for (let tries = 1; ; tries++) {
       const { costs, mayBeTheMachine } = await this.#cost(names.join(', '), () =>
@@ -80,7 +80,7 @@ export class AttackHarness {
     }
   }
 
-  /** @param work resolves with what it found by itself, or '' */
+  /** @param work resolves with the faults that it found, or '' */
   async #cost(what: string, work: () => Promise<string>): Promise<{ costs: string; mayBeTheMachine: boolean }> {
     let finding = '';
     const cost = await this.crowd.during(async () => {

@@ -1,4 +1,4 @@
-/** The attackers as a process of their own (test/attacks/main.ts). */
+/** The attackers in a separate process (test/attacks/main.ts). */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { setPriority } from 'node:os';
@@ -15,7 +15,7 @@ export class Attackers {
   readonly #waiting = new Map<number, (outcome: Outcome) => void>();
   #next = 0;
 
-  /** @param port the arena's first */
+  /** @param port the arena's first port */
   constructor(t: Test, port: number) {
     this.#child = fork(MAIN, [String(port)], {
       execArgv: TYPESCRIPT,
@@ -31,7 +31,7 @@ export class Attackers {
     t.teardown(() => this.#child.kill('SIGKILL'));
   }
 
-  /** Plays them together for `ms` milliseconds. Resolves with what the server did to them that it must not; '' is all right. */
+  /** Runs attacks together for `ms` milliseconds. Resolves with the server's faults that they found; '': none. */
   async play(names: readonly AttackName[], seed: number, ms: number): Promise<string> {
     const id = this.#next++;
     const over = new Promise<Outcome>((done) => this.#waiting.set(id, done));

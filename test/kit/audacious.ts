@@ -1,14 +1,14 @@
 /**
- * Audacious without a window, on a D-Bus of its own, with SDL's dummy output, which keeps time. A shell beside it asks it twice a second what
- * it shows, and takes commands on its input (`audtool …`). Needs bash, dbus-run-session (dbus-daemon) and audtool too.
- * For `audio/ogg` it takes the first decoder that names that type, FLAC's, unless the URL ends with another's: .ogg (Vorbis), .opus.
+ * Audacious without a window, on its own D-Bus, with SDL's dummy output, which keeps time. A shell polls its display twice a second, and takes
+ * commands on its input (`audtool …`). Needs bash, dbus-run-session (dbus-daemon) and audtool too.
+ * For `audio/ogg` it uses the first decoder of that type, FLAC's, unless the URL has another extension: .ogg (Vorbis), .opus.
  */
 
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PlayerKind, titleLine } from './player-program.js';
 
-/** Below a folder that is named after the machine. */
+/** Below a folder named after the architecture. */
 const OUTPUT = 'audacious/Output/sdlout.so';
 
 const SHELL = `audacious -H -V "$1" &
@@ -26,7 +26,7 @@ export const audacious: PlayerKind = {
   prepare: (folder) => {
     const settings = join(folder, '.config/audacious');
     mkdirSync(settings, { recursive: true });
-    // The only output that is enabled. The other plugins it finds by itself.
+    // The only enabled output. Audacious finds other plugins by itself.
     const path = readdirSync('/usr/lib')
       .map((name) => join('/usr/lib', name, OUTPUT))
       .find((name) => existsSync(name));
@@ -36,7 +36,7 @@ export const audacious: PlayerKind = {
   },
   shows: (title, codec) => `title: ${codec === 'mp3' || codec === 'aac' ? titleLine(title) : title.song}\n`,
   complaint: /^(?:ERROR|WARNING) /,
-  // ffmpeg's decoder says so of every Opus file.
+  // ffmpeg's decoder prints this for every Opus file.
   excused: /Could not update timestamps for skipped samples/,
   position: /^state: playing (\d+)$/,
   stopped: /^state: stopped/m,

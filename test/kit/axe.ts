@@ -1,4 +1,4 @@
-/** What axe finds on a page, which is then not to keep scripts off by its policy (`bypassCSP`): what axe itself evaluates is not the page's. */
+/** Runs axe on a page. The page needs `bypassCSP`, since axe evaluates scripts in it. */
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,12 +10,12 @@ interface Found {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
 
-/** A colour that is still changing has a contrast that nobody reads. What is repeated for ever is not waited for. */
+/** Waits for transitions, during which contrasts are meaningless; not for endless animations. */
 const SETTLED = `Promise.allSettled(
   document.getAnimations().filter((each) => each.effect?.getComputedTiming().endTime !== Infinity).map((each) => each.finished),
 ).then(() => 0)`;
 
-/** One text for each rule that is violated, with the elements. */
+/** One text for each violated rule, with the elements. */
 export async function findings(page: Page): Promise<string[]> {
   await page.evaluate(SETTLED);
   await page.evaluate(AXE);

@@ -1,4 +1,4 @@
-/** Bits one behind the other, the highest first. */
+/** Writes bits, most significant first. */
 
 export class Bits {
   #text = '';
@@ -8,13 +8,13 @@ export class Bits {
     return this;
   }
 
-  /** Up to the next byte, with zeros. */
+  /** Pads with zeros to the next byte. */
   align(): this {
     while (this.#text.length % 8 !== 0) this.#text += '0';
     return this;
   }
 
-  /** Whole bytes. */
+  /** The complete bytes. */
   bytes(): Buffer {
     this.align();
     return Buffer.from((this.#text.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));

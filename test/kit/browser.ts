@@ -1,23 +1,23 @@
 /**
- * What tests ask of any browser (Chromium by Playwright, Firefox by firefox.ts). Functions given to `evaluate` run in the page: they know
- * nothing of this module.
+ * Actions in any browser (Chromium by Playwright, Firefox by firefox.ts). Functions given to `evaluate` run in the page, without access to this
+ * module.
  */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 
-// biome-ignore-start lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
+// biome-ignore-start lint/suspicious/noExplicitAny: browser objects, for which Node has no types
 
 export interface Tab {
   goto(url: string): Promise<unknown>;
-  /** Calls the function in the page; argument and result go as JSON. Rejects with what it throws. */
+  /** Calls the function in the page, with argument and result as JSON. Rejects with its error. */
   evaluate<A, R>(call: (argument: A) => R | Promise<R>, argument: A): Promise<R>;
 }
 
 /**
- * Plays a stream in a new audio element until `currentTime` moves, and ends it. Rejects where that has an error or does not move.
- * @returns milliseconds from asking
+ * Plays a stream in a new audio element until `currentTime` moves, and ends it. Rejects if it has an error or does not move.
+ * @returns milliseconds from the call
  */
 export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
   return tab.evaluate(
@@ -46,7 +46,7 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
   );
 }
 
-/** Begins to play a stream that goes on until the page is left; `heard` returns how far. */
+/** Plays a stream until the page is left; `heard` returns its position. */
 export function play(tab: Tab, url: string): Promise<void> {
   return tab.evaluate((src) => {
     const players = ((globalThis as any).players ??= {});
@@ -56,7 +56,7 @@ export function play(tab: Tab, url: string): Promise<void> {
   }, url);
 }
 
-/** How far `play` has come, and its error. */
+/** The position of `play`, and its error. */
 export function heard(tab: Tab, url: string): Promise<{ seconds: number; error: string | null }> {
   return tab.evaluate((src) => {
     const { currentTime, error } = (globalThis as any).players[src];
@@ -64,7 +64,7 @@ export function heard(tab: Tab, url: string): Promise<{ seconds: number; error: 
   }, url);
 }
 
-/** What a page has read of a stream with ICY so far. */
+/** The part of a stream with ICY that a page has read so far. */
 export interface Read {
   readonly metaint: number;
   /** `icy-name` and `x-channelkey`. */
@@ -73,7 +73,7 @@ export interface Read {
   readonly audioBytes: number;
 }
 
-/** Begins to fetch a stream with ICY and to split it; `readSoFar` returns what has come. */
+/** Fetches a stream with ICY and splits it; `readSoFar` returns the result so far. */
 export function fetchIcy(tab: Tab, url: string): Promise<void> {
   return tab.evaluate(async (url) => {
     const response = await fetch(url, { headers: { 'Icy-MetaData': '1' } });
@@ -82,7 +82,7 @@ export function fetchIcy(tab: Tab, url: string): Promise<void> {
     const reader = response.body!.getReader();
     const icy = { metaint, headers, titles: [] as string[], audio: [] as Uint8Array[], audioBytes: 0, reader };
     (globalThis as any).icy = icy;
-    // A function without a name: for one with a name the tests' compiler adds a call that the page does not have.
+    // Anonymous, since the tests' compiler adds a call to named functions that the page lacks.
     void (async () => {
       for (let bytes = new Uint8Array(); ; ) {
         const { value, done } = await reader.read();
@@ -112,8 +112,8 @@ export function readSoFar(tab: Tab): Promise<Read> {
 }
 
 /**
- * Ends `fetchIcy` and decodes the audio between its blocks: seconds that `decodeAudioData` finds, and seconds that a MediaSource
- * has in its buffer; null where that does not take the type.
+ * Ends `fetchIcy` and decodes the audio between its blocks. @returns the seconds by `decodeAudioData`, and those in a MediaSource's buffer;
+ * null: it does not support the type
  */
 export function decodeRead(tab: Tab, type: string): Promise<{ decoded: number; buffered: number | null }> {
   return tab.evaluate(async (type) => {
@@ -140,7 +140,7 @@ export function decodeRead(tab: Tab, type: string): Promise<{ decoded: number; b
 
 // biome-ignore-end lint/suspicious/noExplicitAny: as above
 
-/** Another origin, its URL: serves a page at `/`, and elsewhere what `more` answers. */
+/** Starts another origin, with a page at `/`; `more` answers other paths. @returns its URL */
 export async function otherOrigin(t: Test, more: Parameters<typeof createServer>[1] = undefined): Promise<string> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/') {

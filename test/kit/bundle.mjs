@@ -1,9 +1,9 @@
 /**
- * The tests of a run with what they import, made into chunks by esbuild, all of them in 3 s: a file that has the server in it takes 0.9 s of CPU time
- * less to start than with a file for each module (typescript.mjs).
+ * Bundles the tests of a run and their imports into chunks with esbuild, in 3 s for all of them. A file with the server then takes 0.9 s of CPU time
+ * less to start than from one file per module (typescript.mjs).
  *
- * Only packages that the server has are in it: other tools are loaded as they are; `tap` is current-file.mjs. What a file says of its own place
- * holds.
+ * Only the server's packages are in the chunks; other packages are loaded from node_modules, and `tap` is current-file.mjs. `import.meta` of a file
+ * still names its source.
  */
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -12,17 +12,17 @@ import { build } from 'esbuild';
 import { FOR_NODE } from '../../src/bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Beside the packages that are not in the chunks. A copy of the clone may share it (docs/typed-lines.test.ts), so each run has a folder in it. */
+/** Near the packages outside the chunks. A copy of the clone may share it (docs/typed-lines.test.ts), so each run has its own folder in it. */
 const FOLDER = `${ROOT}node_modules/.cache/tests/`;
-/** No run takes so long; what is older is left from one that was killed. */
+/** No run takes this long; older folders are left from killed runs. */
 const MAX_AGE_MS = 86_400_000;
 
-/** One for the files of a process and for what runs them (file-runner.mjs): it is in no chunk. */
+/** In no chunk, so that the files of a process and their runner (file-runner.mjs) share one instance. */
 const TAP = pathToFileURL(`${ROOT}test/kit/current-file.mjs`).href;
 
 /**
  * @param files `test/x/y.test.ts`
- * @returns the folder in which `test/x/y.test.js` stands for each, until this process ends
+ * @returns a folder with `test/x/y.test.js` for each of them, until this process ends
  */
 export async function bundleTests(files) {
   const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));

@@ -1,6 +1,6 @@
 /**
- * BUTT (broadcast using this tool), which presenters use: a window, with a configuration and a log of its own, that sends what its sound
- * input hears. Tests control it over its own command server, as its user does by its buttons.
+ * BUTT (broadcast using this tool), a desktop program of presenters that sends its sound input. It has its own configuration and log here; tests
+ * control it over its command server.
  */
 
 import { execFile } from 'node:child_process';
@@ -20,7 +20,7 @@ const CODECS = { mp3: 'mp3', vorbis: 'ogg', opus: 'opus' } as const;
 
 interface Running {
   readonly log: string;
-  /** One command to its command server, and its answer. */
+  /** Sends a command to its command server; resolves with the answer. */
   command(...args: string[]): Promise<string>;
 }
 
@@ -84,7 +84,7 @@ export const butt: EncoderKind = {
     await runningOf(program).command('-q');
     await program.until(() => program.ended !== undefined, CONTROL_MS, 'it does not end').catch(() => undefined);
   },
-  // By default it comes again after 403 only: in silence, five times a second.
+  // By default it retries after 403 only: in silence, five times a second.
   refused: {
     400: { tries: [2, 2], says: /server answered with 400!/, ends: true },
     401: { tries: [1, 1], says: /invalid user\/password!/, ends: true },

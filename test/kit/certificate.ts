@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The folder, with a slash at its end, of two self-signed pairs for 127.0.0.1 and localhost: `one.cert.pem`, `one.key.pem`, and `two`. */
+/** The folder, with a trailing slash, of two self-signed pairs for 127.0.0.1 and localhost: `one.cert.pem`, `one.key.pem`, and `two`. */
 export const PEM = new URL('certificate/', import.meta.url).pathname;
 
 /** The first pair. */

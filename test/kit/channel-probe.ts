@@ -1,6 +1,6 @@
 /**
- * Who must notice what an encoder program sends to one channel: a listener with ICY, one without, and a WebSocket, all there before the
- * program starts and until the test ends, and pollers. None of the two listeners may be lost or hear anything but whole frames.
+ * Readers that check what an encoder program sends to one channel: a listener with ICY, one without, and a WebSocket, all from before its start
+ * until the test ends, and pollers. Neither listener may be lost, or receive anything but whole frames.
  */
 
 import type { Test } from 'tap';
@@ -11,16 +11,16 @@ import type { TestServer } from './server.js';
 import { until } from './until.js';
 import { Watching } from './wire.js';
 
-/** Of the demo's file, which is heard while no encoder is. */
+/** Sample rate of the demo's file, which plays while no encoder does. */
 export const FILE_HERTZ = 44_100;
-/** Of all encoder programs in these tests. */
+/** Sample rate of all encoder programs in these tests. */
 export const ENCODER_HERTZ = 48_000;
-/** Programs start slowly on a machine that is busy. */
+/** Programs start slowly on a busy machine. */
 const START_MS = 30_000;
 const TITLE_MS = 40_000;
 /**
- * For the server's configuration: a program that only got no CPU for a while is not left for the file. Those in these tests end by
- * closing their connection.
+ * For the server's configuration, so that it does not switch to the file when a program only lacked CPU for a while. Programs in these tests end
+ * by closing their connection.
  */
 export const PATIENT = '\nsources: { stallMs: 8000 }';
 
@@ -31,7 +31,7 @@ export class ChannelProbe {
   readonly recorders: readonly FrameRecorder[];
   readonly #test: Test;
   readonly #url: string;
-  /** From the file to the program and back. */
+  /** Number of switches between the file and programs so far. */
   #switches = 0;
 
   constructor(t: Test, { port, base, ws }: TestServer, channel: string) {
@@ -62,7 +62,7 @@ export class ChannelProbe {
     await program.until(() => this.#hears(ENCODER_HERTZ), START_MS, `not heard at ${this.#url}`);
   }
 
-  /** Both hear the file again, after the program has gone. */
+  /** Both listeners hear the file again, after the program has gone. */
   async hearsFileAgain(): Promise<void> {
     this.#switches++;
     await this.hearsFile();
@@ -84,7 +84,7 @@ export class ChannelProbe {
     }
   }
 
-  /** No listener was lost, everything heard was whole frames, and ICY's blocks stood in their places (else the frames would be broken). */
+  /** No listener was lost, and all audio was whole frames, so ICY blocks were in their places too. */
   isUnharmed(): void {
     const t = this.#test;
     t.strictSame([this.icy.status, this.plain.status], [200, 200]);

@@ -1,12 +1,12 @@
-/** A run of tests with the build before it, and types, lint and format beside it. */
+/** Runs the build, and then the tests in parallel with the checks of types, lint and format. */
 
 import { spawn } from 'node:child_process';
 
 /**
  * @template T
- * @param {() => Promise<T>} prepare what the tests need and the build does not: beside it
+ * @param {() => Promise<T>} prepare work for the tests that can run in parallel with the build
  * @param {(prepared: T, buildMs: number) => Promise<boolean>} runTests whether they passed
- * @returns whether the build, the tests and what ran beside them all passed; without a build there are no tests
+ * @returns whether the build, the tests and the checks all passed; if the build fails, no tests run
  */
 export async function withChecks(prepare, runTests) {
   const [built, prepared] = await Promise.all([runScript('build'), prepare()]);
@@ -19,7 +19,7 @@ export async function withChecks(prepare, runTests) {
 }
 
 /**
- * Runs `npm run NAME`; what it prints comes at its end, in one piece.
+ * Runs `npm run NAME`, and prints its whole output at its end.
  *
  * @returns whether it ended with 0, and after how many ms
  */

@@ -1,4 +1,4 @@
-/** A build before the tests, a check beside them: here with an npm that only says how they end. */
+/** The build before the tests, and the checks beside them, with a fake npm that only sets how they end. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';

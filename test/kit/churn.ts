@@ -1,6 +1,6 @@
 /**
- * Listeners that come and go, in crowds of a few, in every way that players do: with ICY and without, with a metaid, gone politely, by
- * reset, half-closed, before the answer. Afterwards nothing of them is left: no socket, no session, no timer, no memory to speak of.
+ * Listeners that come and go in small crowds in all the ways that players do: with ICY and without, with a metaid; closing politely, by reset,
+ * half-closed, before the answer. Afterwards nothing of them may be left: no socket, session or timer, and no significant memory.
  */
 
 import type { Test } from 'tap';
@@ -12,17 +12,17 @@ import { Random } from './random.js';
 import { demoYaml, startServer } from './server.js';
 import { until } from './until.js';
 
-/** How many come first: what is made once (code, pools, renderings) is made then. */
+/** Joins before the measurement, so that code, pools and renderings exist. */
 const WARM_JOINS = 500;
 const AT_ONCE = 20;
 /**
- * What the heap of a busy process swings by, however many came (5,000 and 20,000: 0.5 to 1.9 MB); one that is not let go costs several KB with its
- * socket.
+ * Variation of a busy process's heap, independent of the number of joins (0.5 to 1.9 MB for 5,000 and 20,000); a leaked listener costs several KB
+ * with its socket.
  */
 const HEAP_SWING_BYTES = 3 * 1024 * 1024;
-/** The tape, and what is rendered of it. */
+/** The tape and its renderings. */
 const BUFFER_SWING_BYTES = 2 * 1024 * 1024;
-/** V8 from Node 22 on holds two halves of its young generation back for reuse, 64 MB each, or gives them back, as it pleases. */
+/** V8 from Node 22 on may keep or release two halves of its young generation, 64 MB each. */
 const POOL_BYTES = Number.parseInt(process.versions.node, 10) < 22 ? 0 : 128 * 1024 * 1024;
 const RESIDENT_SWING_BYTES = 48 * 1024 * 1024 + POOL_BYTES;
 
@@ -35,7 +35,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
     return text.split('\n').filter((line) => /^airsplice_(listeners\{|unique|sessions)/.test(line));
   };
   const empty = async () => (await figures()).every((line) => line.endsWith(' 0'));
-  /** Of this process, server and players alike; what fetch keeps open is the same before and after. */
+  /** Resources of this process, server and players together; those of fetch are the same before and after. */
   const resources = () => process.getActiveResourcesInfo().filter((kind) => kind !== 'TTYWrap');
   const count = (kind: string) => resources().filter((each) => each === kind).length;
   let songs = 0;
@@ -72,7 +72,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
   const [before, timers] = [await leastMemory(), count('Timeout')];
   await run(joins);
   let after = await leastMemory();
-  // On a busy machine garbage takes its time; what is kept stays.
+  // On a busy machine, garbage takes a while to go; leaked memory stays.
   for (let i = 0; i < 5 && after.heap - before.heap >= HEAP_SWING_BYTES; i++) {
     await pause(1000);
     after = await leastMemory();
@@ -90,7 +90,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
     t.comment(figures);
     t.ok(grown < most[of], `seed ${random.seed}: ${figures}`);
   }
-  // A socket that has ended politely is held by the alarm that would cut it.
+  // A politely closed socket is held by the alarm that would destroy it.
   await until(
     () => alive(Listener) === 0,
     15_000,
@@ -106,7 +106,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
   );
 }
 
-/** The least of a few readings: garbage comes and goes. */
+/** The least of a few readings, since garbage varies. */
 async function leastMemory(): Promise<{ heap: number; buffers: number; resident: number }> {
   const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
   for (let i = 0; i < 5; i++) {

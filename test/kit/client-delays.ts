@@ -1,6 +1,6 @@
 /**
- * What well-behaved clients of a server wait: /healthz asked every 20 ms, each answer's delay, and for listeners the longest
- * time without audio. The machine's own delays are subtracted (machine-delay.ts), so that the figure is the server's.
+ * Measures the delays of well-behaved clients of a server: of answers by /healthz, requested every 20 ms, and listeners' longest time without
+ * audio. The machine's own delays are subtracted (machine-delay.ts), so that the figure is the server's.
  */
 
 import http from 'node:http';
@@ -10,14 +10,14 @@ import { until } from './until.js';
 
 const EVERY_MS = 20;
 const AT_ONCE = 20;
-/** Of a server that has hung altogether. */
+/** Time-out for a server that hangs. */
 const PATIENCE_MS = 60_000;
 
 export class ClientDelays {
-  /** The longest answer of /healthz, and the longest time without audio, since `reset`. */
+  /** The longest delay of /healthz, and the longest time without audio, since `reset`. */
   healthMs = 0;
   gapMs = 0;
-  /** Answers that were none. */
+  /** Number of failed requests. */
   failures = 0;
   readonly #machine: MachineDelay;
   readonly #agent = new http.Agent({ keepAlive: true, maxSockets: AT_ONCE });
@@ -36,17 +36,17 @@ export class ClientDelays {
     });
   }
 
-  /** What a moment is, for `sinceMs`. */
+  /** The present moment, for `sinceMs`. */
   get mark(): { readonly atMs: number; readonly stoodMs: number } {
     return { atMs: performance.now(), stoodMs: this.#machine.totalMs };
   }
 
-  /** Milliseconds since a mark in which the machine did its part. */
+  /** Milliseconds since a mark, without the machine's delays. */
   sinceMs(mark: { readonly atMs: number; readonly stoodMs: number }): number {
     return performance.now() - mark.atMs - Math.max(0, this.#machine.totalMs - mark.stoodMs);
   }
 
-  /** A listener has got audio, and this long nothing before. */
+  /** A listener got audio, after this long without. */
   onGap(ms: number): void {
     this.gapMs = Math.max(this.gapMs, ms);
   }
@@ -55,7 +55,7 @@ export class ClientDelays {
     this.healthMs = this.gapMs = this.failures = 0;
   }
 
-  /** Waits until all that was asked is answered. */
+  /** Waits until all requests are answered. */
   async settled(): Promise<void> {
     const asked = this.#asked;
     await until(

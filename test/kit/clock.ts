@@ -1,4 +1,4 @@
-/** A clock that stands still until a test moves it. Ticks and alarms ring in order while it is advanced. */
+/** A clock that stands still until a test moves it. Ticks and alarms fire in order while it is advanced. */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS, type Ticker, Wheel } from '../../src/base/clock.js';
 import { Watchdog } from '../../src/base/watchdog.js';
@@ -40,18 +40,18 @@ export class FakeClock implements Clock {
     return this.#wheel.add(dueMs, ringer);
   }
 
-  /** Sets the wall clock, as an operator or NTP does; the monotonic one knows nothing of it. */
+  /** Sets the wall clock, as an operator or NTP does; the monotonic clock is not affected. */
   stepWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** The time that a piece of work takes: both clocks go on, and nothing rings before the work is done. */
+  /** Simulates work of this duration: both clocks advance, and nothing fires meanwhile. */
   spend(ms: number): void {
     this.#nowMs += ms;
     this.#wallMs += ms;
   }
 
-  /** Moves both clocks on, tick by tick. */
+  /** Advances both clocks, tick by tick. */
   advance(ms: number): void {
     let left = ms;
     while (left > 0) {

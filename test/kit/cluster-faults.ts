@@ -1,7 +1,7 @@
 /**
- * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die,
- * stand still or are cut off, packets are lost, a clock is set, a machine lies, and Redis is killed, stopped, emptied, set back or written to by
- * another program. What must hold then is looked at all the time, and at the end.
+ * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, under faults by seed: processes and machines
+ * die, hang or are cut off, packets are lost, a clock is set, a machine lies, and Redis is killed, stopped, emptied, set back or written to by
+ * another program. Invariants are checked all the time, and at the end.
  */
 
 import type { Test } from 'tap';
@@ -24,9 +24,9 @@ export interface FaultsSize {
   readonly seconds: number;
   readonly listeners: number;
   readonly watchers: number;
-  /** The clock of machine b can be set. */
+  /** Whether the clock of machine b can be set. */
   readonly hasClock?: boolean;
-  /** Redis has a replica, and a Sentinel. */
+  /** Whether Redis has a replica, and a Sentinel. */
   readonly isPair?: boolean;
 }
 
@@ -41,15 +41,15 @@ interface Pushed {
   readonly sentMs: number;
 }
 
-/** What happens, and how. */
+/** A fault: its name, and the function that causes it. */
 type Act = readonly [name: string, act: () => Promise<void>];
 
-/** A push is answered within this, also where Redis has just gone. */
+/** A push is answered within this time, even just after the loss of Redis. */
 const ANSWER_MS = 15_000;
-/** How long after a fault of its machine a client may be ended by it. */
+/** How long after a fault of its machine a client's connection may end. */
 const FAULT_MS = 20_000;
 const PUSH_MS = 1000;
-/** How far the clock of machine b is off, seconds: at its start, and then. */
+/** Error of machine b's clock, seconds: at its start, and later. */
 const FIRST_SKEW_S = 30;
 const SKEWS_S = [-86_400, -600, -60, -1, 0, 1, 60, 600, 86_400];
 const LIES_MS = 2000;
@@ -59,7 +59,7 @@ export class ClusterFaults {
   readonly #size: FaultsSize;
   readonly #common: RedisServer | RedisPair;
   readonly #nodes: readonly ClusterNode[];
-  /** Of machine b; null: it is right. */
+  /** The clock of machine b; null: it is right. */
   readonly #clock: SettableClock | null;
   #listeners: Placed<StampedListener>[] = [];
   #watchers: Placed<Watching>[] = [];
@@ -68,7 +68,7 @@ export class ClusterFaults {
   readonly #answered: Pushed[] = [];
   #pushed = 0;
   readonly #noLoss = noLoss();
-  /** Node → until when its clients may be ended. */
+  /** Node → the time until which its clients' connections may end. */
   readonly #faulty = new Map<ClusterNode, number>();
   readonly counts = { pushes: 0, refused: 0, ended: 0, encoders: 0 };
   readonly done: string[] = [];
@@ -125,7 +125,7 @@ export class ClusterFaults {
     await this.#agree();
   }
 
-  /** What each machine has logged since it began last. */
+  /** The log of each machine since its last start. */
   get said(): string {
     return this.#nodes.map(({ name, said }) => said.replace(/^/gm, `${name} `)).join('\n');
   }
@@ -180,7 +180,7 @@ export class ClusterFaults {
     return [[`the clock of b is ${skewSeconds} s off`, async () => clock.set(skewSeconds)]];
   }
 
-  /** A machine that has the secret. */
+  /** A hostile machine that has the secret. */
   #liesTo(node: ClusterNode): Act {
     return [
       `a machine lies to ${node.name}`,
@@ -189,7 +189,7 @@ export class ClusterFaults {
         const liar = new LyingMachine(this.#random, 'live');
         const endMs = performance.now() + LIES_MS;
         while (performance.now() < endMs) {
-          // It may be killed, or cut off.
+          // The node may be killed or cut off.
           await liar.lie(url, 'live', { secret: Buffer.from(SECRET), node: 'liar', url });
           await pause(20);
         }
@@ -205,7 +205,7 @@ export class ClusterFaults {
     const percent = this.#random.int(5, 30);
     const host = node.host!;
     const lossy = (others: readonly Host[]) => async () => {
-      // A seed is the same story everywhere, but for this.
+      // Without nftables this fault does nothing; all else in a seed's story is the same everywhere.
       if (this.#noLoss !== false) return;
       for (const other of others) {
         host.lose(other, percent);
@@ -262,7 +262,7 @@ export class ClusterFaults {
     ];
   }
 
-  /** Its supervisor may end it meanwhile. */
+  /** Suspends a process for a while; its supervisor may kill it meanwhile. */
   async #stand(node: ClusterNode, role: 'hub' | 'worker'): Promise<void> {
     const [pid] = node.pidsOf(role);
     if (pid === undefined) return;
@@ -313,7 +313,7 @@ export class ClusterFaults {
     }
   }
 
-  /** Who was ended comes again, where that was to be; else it is a fault. */
+  /** Reconnects clients whose connection ended; that is a failure, unless a fault of the machine explains it. */
   async #look(isOver: () => boolean): Promise<void> {
     for (; !isOver(); await pause(100)) {
       const nowMs = performance.now();
@@ -339,7 +339,7 @@ export class ClusterFaults {
     }
   }
 
-  /** No older title behind a newer one, none twice. */
+  /** No watcher gets an older title after a newer one, or a title twice. */
   #inOrder({ it, node }: Placed<Watching>): void {
     const songs = it.records.map(({ song }) => Number(song));
     for (let i = 1; i < songs.length; i++) {
@@ -365,7 +365,7 @@ export class ClusterFaults {
     this.#watchers.push({ node, it: new Watching(this.#t, `${node.ws}/metadata/channel/live`) });
   }
 
-  /** All is there again: every machine shows the last title, has the same state, and plays; no answered push is lost. */
+  /** Waits until all have recovered: every machine shows the last title, has the same state, and plays; no answered push is lost. */
   async #agree(): Promise<void> {
     const t = this.#t;
     const last = this.#answered.at(-1)!.song;

@@ -1,4 +1,4 @@
-/** A node's engine in this process, on a real Redis, with the store and the order of records of its own. */
+/** A node's engine in this process, on a real Redis, with its own store and order of records. */
 
 import type { Test } from 'tap';
 import { ClusterTime } from '../../src/cluster/cluster-time.js';
@@ -20,13 +20,13 @@ export interface TestNode {
   readonly store: SlowStore;
   readonly sequence: Sequence;
   readonly delivered: { readonly channel: string; readonly change: Change }[];
-  /** Why Redis is not reached; null: it is. */
+  /** Why Redis cannot be reached; null: it can. */
   reason: Error | null;
   readonly errors: unknown[];
-  /** What was skipped, with its place. */
+  /** Skipped records, with their places. */
   readonly bad: string[];
   dropped: number;
-  /** Added to this node's clock. */
+  /** Error of this node's clock. */
   aheadMs: number;
   onDeliver: (channel: string, change: Change) => void;
   /** The titles that readers of the channel got, in order. */
@@ -42,7 +42,7 @@ export interface NodeOptions extends Partial<Omit<ClusterOptions, 'node'>>, Part
   readonly has?: (channel: string) => boolean;
 }
 
-/** Resolves when it has joined, or has found that it cannot. @param where what all have in common is: the URL of Redis, or a way to it */
+/** Resolves when it has joined, or has found that it cannot. @param where the shared log: the URL of Redis, or a connection to it */
 export async function startNode(
   t: Test,
   where: string | (() => Promise<SharedLog>),
@@ -141,7 +141,7 @@ export function play(channel: string, song: string, id: string, wallMs: number) 
       : takeNow(state, makeTrack({ type: 'now', artist: '', song }, id, Math.floor(wallMs / 1000)), at);
 }
 
-/** Resolves when this holds of all. */
+/** Resolves when this is true for all. */
 export async function allUntil(
   nodes: readonly TestNode[],
   is: (node: TestNode) => boolean,
@@ -155,7 +155,7 @@ export async function allUntil(
   );
 }
 
-/** Its engine, as the contract is tried on it (test/titles/engine-contract.ts). @param fail beside its store */
+/** Its engine, for the tests of the contract (test/titles/engine-contract.ts). @param fail called in addition to its store's */
 export function benchOf(node: TestNode, fail: (isFailing: boolean) => void | Promise<void>): Bench {
   const bench: Bench = {
     engine: node.engine,

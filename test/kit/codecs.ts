@@ -1,4 +1,4 @@
-/** A station for browsers: a channel of each codec, and of low bitrates, each played from a file of 20 s that ffmpeg has just made. */
+/** A station for browsers: channels of each codec, and of low bitrates, each from a file of 20 s that ffmpeg makes first. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ const CODECS = {
   vorbis: ['ogg', '-c:a', 'libvorbis', '-b:a', '96k'],
   opus: ['ogg', '-c:a', 'libopus', '-b:a', '64k'],
   flac: ['ogg', '-c:a', 'flac'],
-  // With 5 s of these no browser begins to play.
+  // At this bitrate, 5 s are not enough for any browser to begin.
   lowVorbis: ['ogg', '-c:a', 'libvorbis', '-q:a', '-1', ...LOW],
   lowAac: ['aac', '-b:a', '40k', ...LOW],
 } as const;
 
 export type CodecName = keyof typeof CODECS;
 export const CODEC_NAMES = Object.keys(CODECS) as CodecName[];
-/** How long a channel plays until it has for each joiner, at once, what browsers wait for. */
+/** How long a channel plays until its burst has what browsers wait for. */
 export const CODECS_FILL_MS = 12_000;
 
 /** Its channels are named after the codecs, and take encoders (`demo-source`) and pushes (`demo-token`); `burstSeconds` is 2. */

@@ -1,4 +1,4 @@
-/** The command line as a person or a shell runs it: what it says, and its exit code. */
+/** Runs the command line as a person or a shell does; returns its output and exit code. */
 
 import { execFile } from 'node:child_process';
 import { PROGRAM } from './process.js';
@@ -9,9 +9,9 @@ export interface Ran {
   readonly err: string;
 }
 
-/** @param more of the environment */
+/** @param more variables added to the environment */
 export function runProgram(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ran> {
-  // Without the test runner's own hooks, which triple the time to start.
+  // Without the test runner's hooks, which triple the time to start.
   const env = { ...process.env, NODE_OPTIONS: '', ...more };
   return new Promise((resolve) => {
     execFile(program, args, { env }, (error, out, err) =>

@@ -4,7 +4,7 @@ import { costRatio } from './cost.js';
 let nowMs = 0;
 const clock = () => nowMs;
 
-/** Work of this length, with a delay of the machine in some of its rounds. */
+/** Work of this duration, with delays by the machine in some rounds. */
 function lasting(ms: number, delaysMs: readonly number[] = []): () => void {
   let round = 0;
   return () => {
@@ -25,7 +25,7 @@ t.test('a delay in every round but one does not fail what is quick', async (t) =
 });
 
 t.test('no clock of its own: real time', async (t) => {
-  // Turns, not time: in a time the process may get no processor.
+  // Counted in iterations, since the process may get no CPU during a fixed time.
   const busy = (turns: number) => () => {
     let sum = 0;
     for (let i = 0; i < turns; i++) sum += Math.sqrt(i);

@@ -1,20 +1,20 @@
 /**
- * What our code takes, as a ratio to a control of the same moment: whatever else the machine does befalls both alike. Of each the quickest round
- * counts, by the time in which this process ran: on a busy machine a long round is interrupted and a short one is not.
+ * The cost of our code as a ratio to a control at the same moment, so that other load affects both alike. The quickest round of each counts, by
+ * this process's CPU time: on a busy machine, long rounds are interrupted and short ones are not.
  */
 
-/** Before this many rounds nothing is said: the control may have been held up. */
+/** Minimum number of rounds, since the control may have been delayed. */
 const MIN_ROUNDS = 3;
 const MAX_ROUNDS = 25;
-/** So much more than is allowed comes of no machine. */
+/** A ratio this many times the limit is not the machine's fault. */
 const HOPELESS = 4;
 
-/** The kernel's accounting is too coarse for less. */
+/** The kernel's accounting is too coarse below this. */
 const MIN_CPU_MS = 0.2;
 
 /**
- * @param nowMs the clock that they are timed with, where another process does the work
- * @returns how many times as long `work` takes as `control`; no more rounds are made once that is less than `most`
+ * @param nowMs the clock, if another process does the work
+ * @returns the time of `work` divided by that of `control`; stops as soon as that is less than `most`
  */
 export async function costRatio(
   most: number,
@@ -24,7 +24,7 @@ export async function costRatio(
 ): Promise<number> {
   const [works, controls] = [new Quickest(work, nowMs), new Quickest(control, nowMs)];
   for (let round = 1; ; round++) {
-    // The time-out of the test gets its turn.
+    // Lets the time-out of the test run.
     await new Promise((next) => setImmediate(next));
     await works.run();
     await controls.run();

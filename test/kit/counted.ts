@@ -1,7 +1,7 @@
 /**
- * Audio that can be checked byte by byte: frames of MPEG 1 layer III (128 kb/s, 44.1 kHz, none reaching back into a reservoir) that hold
- * their own number, an encoder that sends them in real time, and a reader that takes them one after the other: no hole, no repeat, no
- * byte that is another's. What it has read is two numbers and a fault, so that it may run for hours.
+ * Audio that can be checked byte by byte: frames of MPEG 1 layer III (128 kb/s, 44.1 kHz, without a bit reservoir) that contain their number, an
+ * encoder that sends them in real time, and a reader that checks for holes, repeats and foreign bytes. The reader keeps two numbers and a fault
+ * only, so that it may run for hours.
  */
 
 import net from 'node:net';
@@ -13,7 +13,7 @@ export const FRAME_MS = (1152 * 1000) / 44_100;
 const NUMBER_AT = 36;
 const ID3_HEADER_BYTES = 10;
 const TICK_MS = 50;
-/** Frames that many readers compare with are made once. */
+/** Number of cached frames, which many readers compare with. */
 const CACHED = 4096;
 const cache: Buffer[] = [];
 
@@ -38,7 +38,7 @@ export class CountedEncoder {
   readonly #timer: NodeJS.Timeout;
   readonly #bornMs = performance.now();
 
-  /** @param aheadMs audio that is sent at once, for a channel's burst */
+  /** @param aheadMs audio sent at once, for a channel's burst */
   constructor(t: Test, port: number, path: string, password: string, aheadMs = 0) {
     const login = Buffer.from(`source:${password}`).toString('base64');
     this.#socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
@@ -68,7 +68,7 @@ export class CountedEncoder {
     );
   }
 
-  /** No frame more; what was sent stands. */
+  /** Stops sending, and closes the connection. */
   stop(): void {
     clearInterval(this.#timer);
     this.#socket.destroy();
@@ -80,18 +80,18 @@ export class CountedFrames {
   /** Numbers of the first and the last whole frame; -1: none yet. */
   first = -1;
   last = -1;
-  /** What was wrong, the first time; '' while all is well. */
+  /** The first fault; '': none. */
   fault = '';
   #held = Buffer.alloc(0);
   #isStart = true;
 
-  /** The next bytes of audio, in any number. */
+  /** @param chunk the next bytes of audio, of any length */
   feed(chunk: Uint8Array): void {
     if (this.fault !== '') return;
     let bytes: Buffer = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
     if (this.#isStart) {
       if (bytes.length < ID3_HEADER_BYTES) return void this.#hold(bytes);
-      // A tag stands in the place of the rest of a frame that began before (src/audio/tape/entry.ts).
+      // A tag replaces the rest of a frame that began earlier (src/audio/tape/entry.ts).
       const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + bytes[8]! * 128 + bytes[9]! : 0;
       if (bytes.length < tag + FRAME_BYTES) return void this.#hold(bytes);
       bytes = bytes.subarray(tag);

@@ -1,7 +1,7 @@
 /**
- * Counts the tests of a file by its TAP, and says each failure with its details and each skip with its reason. What is counted are tests, not
- * assertions: those of a subtest count once together, however often a loop makes them, and so do those that a file makes outside of any. A test or
- * file that asserts nothing counts as a skip, whether it says so or not; what an assertion leaves out counts as one too.
+ * Counts the tests of a file from its TAP, and prints each failure with its details and each skip with its reason. It counts tests, not assertions:
+ * all assertions of a subtest count as one test, and so do those of a file outside of subtests. A test or file without an assertion counts as
+ * skipped; so does a skipped assertion.
  */
 
 /** @param counts of tests: passed, failed, skipped */
@@ -15,7 +15,7 @@ export class Counts {
   skipped = 0;
   #onLine;
 
-  /** @param onLine a failure or skip, as it is found */
+  /** @param onLine called with each failure or skip */
   constructor(onLine) {
     this.#onLine = onLine;
   }
@@ -24,13 +24,13 @@ export class Counts {
    * Follows the parser of a test and those of its subtests.
    *
    * @param path names of the file, the test, the subtests
-   * @returns what is called when the test has ended: whether it counted as anything
+   * @returns a function to call when the test has ended; it returns whether anything was counted
    */
   watch(parser, path) {
     let hasPassed = false;
     let hasFailed = false;
     const before = this.#all;
-    /** @type {{ counted: number, failed: number } | undefined} of the child whose summary comes next */
+    /** @type {{ counted: number, failed: number } | undefined} of the child whose summary is next */
     let child;
     parser.on('child', (childParser) => {
       const started = { all: this.#all, failed: this.failed };
@@ -47,7 +47,7 @@ export class Counts {
       if (result.skip || result.todo) {
         if (inside === undefined || inside.counted === 0) this.skip(where, result.skip, result.todo);
       } else if (!result.ok) {
-        // The summary of a child with a failure of its own says nothing new.
+        // The failures of this child were reported already.
         if (inside !== undefined && inside.failed > 0) return;
         hasFailed = true;
         this.#sayFailure(where, result.diag);
@@ -65,13 +65,13 @@ export class Counts {
     };
   }
 
-  /** A file that ended without a word of its tests. */
+  /** Reports a failed file or test that reported nothing itself. */
   fail(path, reason) {
     this.failed++;
     this.#sayFailure([...path, reason]);
   }
 
-  /** @param reasons the first text among them counts */
+  /** @param reasons the first text of these is used */
   skip(path, ...reasons) {
     const reason = reasons.find((one) => typeof one === 'string' && one !== '') ?? 'no reason given';
     this.skipped++;

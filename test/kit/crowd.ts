@@ -1,8 +1,7 @@
 /**
- * Well-behaved people at a server that others attack: an encoder with counted frames, listeners (half of them with ICY) that take them
- * byte by byte, one more each second that stays for the first of them, watchers by WebSocket and SSE, a title pushed a second. No client
- * may lose a byte or a title, or wait: `during` measures what an attack costs, `unharmed` asserts that none was lost. They come from
- * 127.0.0.1.
+ * Well-behaved clients of a server under attack, from 127.0.0.1: an encoder with counted frames, listeners (half of them with ICY) that check each
+ * byte, a new listener each second that leaves after its first bytes, watchers by WebSocket and SSE, a pushed title per second. No client may
+ * lose a byte or a title, or wait: `during` measures the cost of an attack, `unharmed` asserts that nothing was lost.
  */
 
 import http from 'node:http';
@@ -18,17 +17,17 @@ import { until } from './until.js';
 import { Watching } from './wire.js';
 
 const PUSH_MS = 1000;
-/** Between an answer and the next push: so that each title has a place for its block. */
+/** Minimum between an answer and the next push, so that each title has a place for its block. */
 const MIN_MS = 500;
-/** Audio that is sent when the encoder comes: a burst for those who come first. */
+/** Audio that the encoder sends first, so that there is a burst for the first listeners. */
 const AHEAD_MS = 4000;
-/** A newcomer has audio by then: the channel plays, and has a burst for it. */
+/** A new listener must have audio by then, from the burst. */
 const JOIN_MS = 2500;
-/** For all to have what was sent last: the newcomers' rhythm, the tape's open segment, a machine that is busy. */
+/** Time for the last audio to reach all: the interval of new listeners, the tape's open segment, a busy machine. */
 const ARRIVES_MS = 15_000;
 
 export interface CrowdPlace {
-  /** A channel with no source but an encoder, and a `metaint` of much less than a second. */
+  /** A channel with an encoder as its only source, and a `metaint` of much less than a second. */
   readonly channel: string;
   readonly password: string;
   readonly token: string;
@@ -36,11 +35,11 @@ export interface CrowdPlace {
   readonly watchers?: number;
 }
 
-/** What it was made to wait, in ms, without the machine's part. */
+/** The delays of the crowd in ms, without the machine's delays. */
 export interface Cost {
   readonly healthMs: number;
   readonly gapMs: number;
-  /** /healthz was not answered, a connection of the crowd was lost, a frame or a title is wrong; '' when all is well. */
+  /** A fault: /healthz was not answered, a connection of the crowd was lost, a frame or a title is wrong; '': none. */
   readonly harm: string;
 }
 
@@ -61,7 +60,7 @@ export class Crowd {
   readonly #pushed: string[] = [];
   readonly #agent = new http.Agent({ keepAlive: true });
   readonly #failedPushes: string[] = [];
-  /** Newcomers who were not let in. */
+  /** Number of new listeners who were not admitted. */
   #missed = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;
@@ -80,12 +79,12 @@ export class Crowd {
     });
   }
 
-  /** All are there, play and watch. Titles are pushed from now on. */
+  /** Resolves when all are connected, play and watch. Pushes titles from now on. */
   async gather(): Promise<this> {
     const { channel, listeners = 50, watchers = 20 } = this.#place;
     const { port } = this.#server;
     await this.#encoder.answered();
-    // The first title is in force before the first client comes, so that all get the same.
+    // The first title is in force before the first client connects, so that all get the same.
     await this.#push();
     for (let i = 0; i < listeners; i++) this.#listeners.push(this.#listen(i % 2 === 0));
     for (let i = 0; i < watchers; i++) {
@@ -105,7 +104,7 @@ export class Crowd {
     return this;
   }
 
-  /** What the crowd is made to wait while this goes on; `settleMs` more, since some attacks only lay a mine. */
+  /** Measures the crowd's delays during `work` and for `settleMs` more, since some attacks take effect later. */
   async during(work: () => Promise<unknown>, settleMs = 300): Promise<Cost> {
     this.delays.reset();
     try {
@@ -119,7 +118,7 @@ export class Crowd {
     return { healthMs, gapMs, harm: this.#harm() };
   }
 
-  /** Stops the pushes and asserts that everybody got every byte and every title, to the last. */
+  /** Stops the pushes and asserts that all clients got every byte and every title. */
   async unharmed(why: string): Promise<void> {
     const t = this.#test;
     clearTimeout(this.#timer);
@@ -175,7 +174,7 @@ export class Crowd {
     ];
   }
 
-  /** In words, the first thing that is wrong. */
+  /** The first fault, in words. */
   #harm(): string {
     if (this.#server.ended !== undefined)
       return `the server ended with ${this.#server.ended}: ${this.#server.err.slice(-2000)}`;
@@ -200,7 +199,7 @@ export class Crowd {
     }, waitMs);
   }
 
-  /** A newcomer connects, hears something and goes. */
+  /** A new listener connects, hears something and leaves. */
   async #comeAndGo(): Promise<void> {
     const mark = this.delays.mark;
     const { player } = this.#listen(false, false);

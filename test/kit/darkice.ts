@@ -1,4 +1,4 @@
-/** DarkIce as an encoder. It records from ALSA: here from a device that reads a pipe, into which ffmpeg plays. */
+/** DarkIce as an encoder. It records from ALSA: here from a device that reads ffmpeg's output from a pipe. */
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const FORMATS = {
   vorbis: 'format = vorbis\nbitrateMode = vbr\nquality = 0.3',
 } as const;
 
-/** @param reconnect what it does when its server goes: `yes` is its default */
+/** @param reconnect whether it reconnects after the loss of its server; `yes` is its default */
 export function startDarkice(
   t: Test,
   to: Omit<Target, 'sound'>,

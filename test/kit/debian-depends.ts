@@ -1,20 +1,20 @@
 /**
- * Whether a Debian package would run on a machine that has only what it depends on: shared libraries of its native modules, and programs of its
- * maintainer scripts and its unit, each looked up in the packages of this system. Those that are essential are on every machine.
+ * Checks whether a Debian package would run on a machine with only its dependencies: looks up the shared libraries of its native modules, and the
+ * programs in its maintainer scripts and unit, in the packages of this system. Every machine has the essential packages.
  */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Words of the shell itself. */
+/** Keywords and builtins of the shell. */
 const NO_PROGRAMS =
   /^(if|then|else|elif|fi|case|esac|for|while|until|do|done|in|set|exit|return|kill|cd|true|false|command|export|shift|umask)$/;
 
 export interface Needs {
   readonly libraries: readonly string[];
   readonly programs: readonly string[];
-  /** What no package brings that the package depends on, with the package that does. */
+  /** Needs that no dependency provides, with the package that does. */
   readonly missing: readonly string[];
 }
 
@@ -41,8 +41,8 @@ function run(command: string, ...args: readonly string[]): string {
 }
 
 /**
- * Names of all packages that come with these, and of the essential ones. Of alternatives the first that is here. @param depends as a control file has
- * it
+ * Names of these packages with all their dependencies, and of the essential ones. Of alternatives, the first that is installed.
+ * @param depends the field of a control file
  */
 function reached(depends: string): Set<string> {
   const fields = ['Package', 'Essential', 'Provides', 'Pre-Depends', 'Depends'].map((name) => '$'.concat(`{${name}}`));
@@ -68,7 +68,7 @@ function reached(depends: string): Set<string> {
   return found;
 }
 
-/** Of each item its alternatives, without versions and architectures. */
+/** The alternatives of each item, without versions and architectures. */
 function namesIn(field: string): string[][] {
   return field.split(',').flatMap((item) => {
     const names = item.split('|').map((each) => each.replace(/[(:].*/, '').trim());
@@ -76,7 +76,7 @@ function namesIn(field: string): string[][] {
   });
 }
 
-/** Those that are loaded on Debian. */
+/** The native modules that are loaded on Debian. */
 function nativeModules(folder: string): string[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return files.filter((file) => file.endsWith('.node') && !file.includes('musl')).map((file) => join(folder, file));
@@ -91,7 +91,7 @@ function librariesOf(file: string): string[] {
     });
 }
 
-/** The words where a command stands, without those of the shell and the script's own functions. */
+/** The commands in a script, without shell builtins and the script's own functions. */
 function programsOf(script: string): string[] {
   const code = script
     .replace(/<<'(\w+)'\n[\s\S]*?\n\1\n/g, '\n')
@@ -111,13 +111,13 @@ function ownerOf(need: string): string {
     ? need
     : ['/usr/sbin', '/usr/bin'].map((folder) => join(folder, need)).find(isThere);
   if (path === undefined) return '';
-  // Packages know paths as they were before /bin and /lib became links.
+  // Packages list paths from before /bin and /lib became links.
   const real = realpathSync(path);
   for (const each of new Set([path, real, path.replace(/^\/usr/, ''), real.replace(/^\/usr/, '')])) {
     try {
       return run('dpkg', '-S', each).split(':')[0]!;
     } catch {
-      // It is known by another of its paths.
+      // The package lists another path of it.
     }
   }
   return '';

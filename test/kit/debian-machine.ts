@@ -1,8 +1,8 @@
 /**
- * A machine of a test's own: this system's files, with what is changed kept in memory (overlayfs), in namespaces of its own, and a real systemd as
- * its process 1. It has no network but its own loopback, so every port is free. Linux, for root; it goes with its test.
+ * An isolated machine for a test: this system's files, with changes kept in memory (overlayfs), its own namespaces, and a real systemd as process 1.
+ * It has only its own loopback as a network, so every port is free. Linux, as root; it ends with its test.
  *
- *   this system ◄─reads── overlay ──writes──► tmpfs          /mnt: a folder of the test, for packages and what is heard
+ *   this system ◄─reads── overlay ──writes──► tmpfs          /mnt: a folder of the test, for packages and recorded audio
  */
 
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
@@ -14,10 +14,10 @@ import { until } from './until.js';
 
 const SYSTEMD = '/lib/systemd/systemd';
 const NAMESPACES = ['-m', '-p', '-C', '-u', '-i', '-n', '-f'];
-/** No promise: systemd and its journal, on a machine that does other things. */
+/** Not a promise: systemd and its journal, on a busy machine. */
 const BOOTED_MS = 120_000;
 
-/** In new namespaces. What of the kernel is not of a namespace cannot be written to. $1: an empty folder; $2: what becomes /mnt. */
+/** Runs in new namespaces, and makes kernel settings outside of them read-only. $1: an empty folder; $2: the folder for /mnt. */
 const BOOT = `
 set -e
 mount --make-rprivate /
@@ -64,7 +64,7 @@ export function withoutMachine(): string | false {
   }
 }
 
-/** Where unified control groups are. */
+/** The mount point of unified control groups. */
 function cgroups(): string | undefined {
   return readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -85,14 +85,14 @@ export class DebianMachine {
     this.#pid = pid;
   }
 
-  /** @param folder empty, the test's own @param shared its /mnt */
+  /** @param folder empty, of the test @param shared becomes /mnt */
   static async boot(t: Test, folder: string, shared: string): Promise<DebianMachine> {
     const root = join(folder, 'machine');
     mkdirSync(root);
     const group = join(cgroups()!, `airsplice-test-${process.pid}`);
     mkdirSync(group);
-    // The namespace of control groups begins where the process is that makes it.
-    // The test runner has Node load a module of its own, which is not there.
+    // The root of a namespace of control groups is the group of the process that makes it.
+    // NODE_OPTIONS names a module of the test runner, which does not exist there.
     const enter = `unset NODE_OPTIONS; echo $$ > ${group}/cgroup.procs; exec unshare ${NAMESPACES.join(' ')} --kill-child bash -c '${BOOT}' boot "$@"`;
     const child = spawn('bash', ['-c', enter, 'enter', root, shared], { stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
@@ -120,7 +120,7 @@ export class DebianMachine {
     return machine;
   }
 
-  /** Runs a command of its shell. */
+  /** Runs a shell command. */
   run(command: string, ms = 120_000): Promise<Ran> {
     return new Promise((resolve) => {
       const options = { timeout: ms, maxBuffer: 10_000_000, env: ENVIRONMENT };
@@ -133,14 +133,14 @@ export class DebianMachine {
     });
   }
 
-  /** The same, and it must end well. @returns what it says */
+  /** As `run`; rejects if the command fails. @returns its output */
   async do(command: string, ms?: number): Promise<string> {
     const { code, out } = await this.run(command, ms);
     if (code !== 0) throw new Error(`${command}: ${code}\n${out}`);
     return out;
   }
 
-  /** Runs a program that goes on. */
+  /** Starts a program that keeps running. */
   spawn(t: Test, command: string): ChildProcess {
     const child = spawn('nsenter', this.#enter(`exec ${command}`), { stdio: 'ignore', env: ENVIRONMENT });
     t.teardown(() => child.kill('SIGKILL'));
@@ -156,20 +156,20 @@ export class DebianMachine {
   }
 }
 
-/** What the test runner has put into the environment is not for it. */
+/** The environment, without variables of the test runner. */
 const ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   DEBIAN_FRONTEND: 'noninteractive',
   LANG: 'C.UTF-8',
 };
 
-/** The child of `unshare`, which is this process. */
+/** The child of `unshare`, whose process this is. */
 function firstProcess(pid: number): number | undefined {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
   return children === '' ? undefined : Number(children.split(' ')[0]);
 }
 
-/** Whether a control group is gone, and those within it: it goes when its processes have. */
+/** Removes a control group and those in it. False: it still has processes. */
 function removed(group: string): boolean {
   if (!existsSync(group)) return true;
   for (const entry of readdirSync(group, { withFileTypes: true }))

@@ -1,4 +1,4 @@
-/** The Debian package as tests install it: this version, and the same as a later one. */
+/** Builds the Debian package for tests: this version, and the same files as a later version. */
 
 import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { missing } from './program.js';
 const BUILD = new URL('../../config/deploy/debian/build.sh', import.meta.url).pathname;
 const run = promisify(execFile);
 
-/** `skip` of a test that installs it on a machine of its own: false, or what is missing. */
+/** `skip` of a test that installs it on a DebianMachine: false, or what is missing. */
 export function withoutPackage(): string | false {
   const gone = missing('dpkg-deb', 'npm', 'ffmpeg', 'curl') || withoutMachine();
   if (gone !== false) return gone;
@@ -26,7 +26,7 @@ export function withoutPackage(): string | false {
   }
 }
 
-/** npm as a person runs it. */
+/** The environment in which a person runs npm. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_OPTIONS$)/i.test(name)));
 }

@@ -1,5 +1,5 @@
 /**
- * AAC decoders of other people: a file in, samples out, and what they have to say of it. Each is a command that writes a WAV file.
+ * AAC decoders of other projects: a file in, samples and complaints out. Each is a command that writes a WAV file.
  */
 
 import { execFile } from 'node:child_process';
@@ -9,7 +9,7 @@ import { missing } from './program.js';
 export interface DecoderProgram {
   readonly name: string;
   readonly command: string;
-  /** Why it cannot be had here; false: it can. */
+  /** Why it is not available; false: it is. */
   readonly missing: string | false;
   args(from: string, to: string): string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export const AAC_DECODERS: readonly DecoderProgram[] = [
   },
   gstreamer('gstreamer avdec_aac', ['aacparse', '!', 'avdec_aac']),
   gstreamer('gstreamer faad', ['aacparse', '!', 'faad'], true),
-  // It finds out by itself what it is given.
+  // It detects the format by itself.
   gstreamer('gstreamer', ['decodebin']),
   {
     name: 'mpv',
@@ -70,10 +70,10 @@ export const AAC_DECODERS: readonly DecoderProgram[] = [
 ];
 
 export interface Decoded {
-  /** Samples of one channel. */
+  /** Number of samples per channel. */
   readonly samples: number;
   readonly hertz: number;
-  /** Lines, or how it ended. */
+  /** Its lines, or how it ended. */
   readonly complaints: string[];
 }
 
@@ -92,7 +92,7 @@ export async function decode(decoder: DecoderProgram, from: string): Promise<Dec
   return { ...wav, complaints };
 }
 
-/** Lengths in the header are not believed: a program that cannot seek back does not know them when it writes it. */
+/** Ignores lengths in the header, which a program that writes to a pipe cannot know. */
 function readWav(path: string): { samples: number; hertz: number } {
   let bytes: Buffer;
   try {

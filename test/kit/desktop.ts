@@ -1,7 +1,6 @@
 /**
- * A display and a sound input for programs that have a window, on a machine with neither: Xvfb, which finds a free number itself, and
- * PulseAudio (pulse.ts), whose default source is the monitor of its sink, into which ffmpeg plays a tone in real time. One desktop for each test; it
- * ends with the test.
+ * A display and a sound input for desktop programs on a machine without them: Xvfb, which finds a free number itself, and PulseAudio (pulse.ts),
+ * whose default source is the monitor of its sink, into which ffmpeg plays a tone in real time. Each test has its own, which ends with it.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -10,7 +9,7 @@ import type { Test } from 'tap';
 import { Program } from './program.js';
 import { type Pulse, startPulse } from './pulse.js';
 
-/** Commands that must be there; libasound2-plugins too, by which ALSA reaches PulseAudio. */
+/** Required commands; libasound2-plugins too, by which ALSA reaches PulseAudio. */
 export const DESKTOP_NEEDS = ['Xvfb', 'pulseaudio', 'ffmpeg'] as const;
 const START_MS = 30_000;
 const TONE_HERTZ = 500;
@@ -26,7 +25,7 @@ export function desktop(t: Test): Promise<Pulse> {
 }
 
 async function start(t: Test): Promise<Pulse> {
-  // The monitor of its only sink: PulseAudio's own tone (module-sine-source) comes at half the speed where a program asks for little at a time.
+  // Not PulseAudio's own tone (module-sine-source), which is too slow by half for programs that read small pieces.
   const { folder, env } = await startPulse(t);
   const alsa = join(folder, 'asound.conf');
   writeFileSync(alsa, 'pcm.default { type pulse }\nctl.default { type pulse }\n');

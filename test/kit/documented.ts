@@ -1,6 +1,6 @@
 /**
- * The lines of shell that readers are to type: in the documents those of blocks, and those in backticks that begin with a program; in what the
- * program prints those behind a name or an arrow, and those in backticks.
+ * The shell lines for readers to type: in documents, lines of blocks, and text in backticks that begins with a program; in the program's output,
+ * lines after a name or an arrow, and text in backticks.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ const BLOCK = /^```(\w+)\n(.*?)^```$/gms;
 const PROGRAMS =
   'npm|npx|node|airsplice|config/cluster/start\\.sh|curl|ffmpeg|ffprobe|ffplay|mpv|mkdir|docker|apt|systemctl|promtool|git|openssl';
 const IN_LINE = new RegExp(`^(?:sudo |[A-Z_]+=\\S+ )*(?:${PROGRAMS})(?: .*)?$`);
-/** A name of a program alone is not a line to type. */
+/** The name of a program alone is not a line to type. */
 const ALONE = new RegExp(`^(?:${PROGRAMS})$`);
 
 export interface DocumentedLine {
@@ -30,7 +30,7 @@ function documents(): string[] {
   return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...named];
 }
 
-/** In the order of the documents; the same line of one document once. */
+/** In the order of the documents; each line once per document. */
 export function documentedLines(): DocumentedLine[] {
   return documents().flatMap((file) => {
     const page = readFileSync(join(ROOT, file), 'utf8');
@@ -44,7 +44,7 @@ export function documentedLines(): DocumentedLine[] {
   });
 }
 
-/** What is typed in one go: over `\` at the end, and an assignment with what follows it. Without comments. */
+/** The commands of a block, joined over a trailing `\`, and an assignment joined with the next line. Without comments. */
 function linesOf(block: string): string[] {
   const lines = block.replace(/^\s*#.*\n|\s+# .*$/gm, '').matchAll(/(?:^[a-z]+=.*\n|^.*\\\n)*^.+\n?/gm);
   return [...lines].map(([text]) => text.trim());
@@ -54,9 +54,9 @@ const ROW = new RegExp(`^(?: {2}[a-z]+ +| +→ )((?:${PROGRAMS}|sysctl) .+?)(?: 
 const USAGE = /^usage: (.+?)(?: \[.*| [A-Z].*)?$/gm; /** Not where each comes to its end. */
 const LEFT = /\b(npx airsplice|node \S*main\.js|npm (run|start)|(?<!of )systemctl|sysctl -w)\b.*/;
 
-/** The lines to type in the output of a command. Throws where the end of a command is not clear. */
+/** The lines to type in the output of a command. Throws if the end of a command is not clear. */
 export function printedLines(out: string): string[] {
-  // npm shows the script that it runs.
+  // npm prints the script that it runs.
   const said = out.replace(/^> .*\n/gm, '');
   const inTicks = [...said.matchAll(/`([^`\n]+)`/g)].filter(
     ([, text]) => IN_LINE.test(text!) || /^sysctl /.test(text!),

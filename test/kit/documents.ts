@@ -1,9 +1,9 @@
 /**
- * Holds answers and messages against the documents that the server itself gives out. `ask` and `Watching` (wire.ts) do so with all
- * they receive, so that the whole suite keeps the documents true.
+ * Checks answers and messages against the API documents that the server serves. `ask` and `Watching` (wire.ts) check all that they receive, so
+ * the whole suite keeps the documents true.
  *
- * An answer must have a status that the operation knows, the headers that are promised, one of its content types, and a body as its
- * schema says, members in the documented order. A method that a path does not list must be answered with 405.
+ * An answer must have a status that the operation documents, the required headers, one of its content types, and a body that matches the schema,
+ * with members in the documented order. A method that a path does not list must be answered with 405.
  */
 
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -14,7 +14,7 @@ import { paths as described } from '../../src/docs/openapi.js';
 import { ANYWHERE, ANYWHERE_BY_STATUS, header, refused } from '../../src/docs/responses.js';
 import { PUSH_LIMITS } from './limits.js';
 
-/** What is looked at of an answer. Names of headers in lower case. */
+/** The checked parts of an answer. Names of headers in lower case. */
 interface Answer {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
@@ -51,7 +51,7 @@ const PREFLIGHT = {
   },
 };
 
-/** With HEAD and OPTIONS, of which the document says in words what they answer. */
+/** The documented paths, with HEAD and OPTIONS added, which the document describes in words only. */
 const paths: Readonly<Record<string, Path>> = Object.fromEntries(
   Object.entries(described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>).map(([template, path]) => [
     template,
@@ -60,7 +60,7 @@ const paths: Readonly<Record<string, Path>> = Object.fromEntries(
 );
 const METHODS = ['get', 'head', 'post', 'put', 'delete', 'options'];
 
-/** What HEAD and OPTIONS answer at a path. @param path as the document has it */
+/** The answers to HEAD and OPTIONS at a path. @param path as in the document */
 function implied(template: string, path: Path): Path {
   const { get, post } = path;
   const one = (get ?? post ?? path['put'] ?? path['delete'])!;
@@ -70,9 +70,9 @@ function implied(template: string, path: Path): Path {
     return { head: answering(withoutBodies({ ...ANYWHERE, ...refused('method-not-allowed', '') } as Answers)) };
   if (tag === 'Encode') return { options: answering({ 204: { headers: { Allow: header('', ENCODERS_METHODS) } } }) };
   const options = ['Poll', 'Watch', 'History', 'Hear'].includes(tag) ? { options: answering(PREFLIGHT) } : {};
-  // Icecast's acts.
+  // Icecast's admin actions.
   if (get === undefined || get.summary.includes('(right')) return options;
-  // Not a handshake, and no stream of events: there is room for that.
+  // HEAD never opens a WebSocket or an event stream, so limits do not refuse it.
   const never = tag !== 'Watch' ? [] : template.startsWith('/metadata/sse/') ? ['503'] : ['101', '422', '503'];
   return { ...options, head: answering(withoutBodies(get.responses, never)) };
 }
@@ -82,7 +82,7 @@ function withoutBodies(responses: Answers, never: readonly string[] = []): objec
   return Object.fromEntries(all.map(([status, { content: _, ...kept }]) => [status, kept]));
 }
 
-/** Not part of the described interface: the pages for people. */
+/** Pages for people, which are not part of the described interface. */
 const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|\*)/;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
@@ -116,13 +116,13 @@ function templateOf(path: string): string {
   return templates.find(({ pattern }) => pattern.test(path))!.template;
 }
 
-/** Its own answer, or what any operation may answer, which `default` stands for. */
+/** The documented answer for a status; else `default`, which covers the answers of any operation. */
 function responseOf(operation: Operation | undefined, status: number): Response | undefined {
   const { [String(status)]: own, default: others } = operation?.responses ?? {};
   return own ?? (others === undefined ? undefined : (ANYWHERE_BY_STATUS as Answers)[String(status)]);
 }
 
-/** Every operation that is described, as `METHOD template`, with the statuses it knows. */
+/** Every described operation as `METHOD template`, with its statuses. */
 export function operations(): Map<string, readonly number[]> {
   const all = new Map<string, readonly number[]>();
   for (const [template, path] of Object.entries(paths)) {
@@ -151,8 +151,8 @@ function pathOf(url: string): string {
 }
 
 /**
- * What an answer has that the document does not know; nothing where the request was no HTTP, or went to no described address.
- * @param url as it was asked for
+ * The differences between an answer and the document; empty if the request was not HTTP, or its address is not described.
+ * @param url as requested
  */
 export function answerProblems(method: string, url: string, answer: Answer): string[] {
   const path = pathOf(url);
@@ -177,10 +177,10 @@ export function answerProblems(method: string, url: string, answer: Answer): str
   return problems.map((problem) => `${method} ${template} ${answer.status}: ${problem}`);
 }
 
-/** Of the connection, or of any answer: no operation names them. */
+/** Headers of the connection or of any answer, which no operation lists. */
 const ANYWAY = /^(date|connection|keep-alive|content-length|content-type|transfer-encoding)$/;
 
-/** The headers of an answer of a described operation that the document does not name for it. */
+/** The headers of an answer that the document does not list for its operation. */
 export function unknownHeaders(method: string, url: string, answer: Pick<Answer, 'status' | 'headers'>): string[] {
   const path = pathOf(url);
   const response = OTHERS.test(path)
@@ -198,19 +198,19 @@ const PROBLEM: Response = {
   content: { 'application/problem+json; charset=utf-8': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
-/** What a method that is not described gets: 405, or what anything can get. */
+/** The documented answer to an undescribed method: 405, or an answer to any request. */
 function refusalOf(status: number): Response | undefined {
-  // Encoders read plain text.
+  // Encoders get plain text.
   const content = { ...PROBLEM.content, 'text/plain; charset=utf-8': { schema: { type: 'string' } } };
   if (status === 405) return { content, headers: { Allow: { required: true, schema: { type: 'string' } } } };
-  // The token is looked at before the method; at shutdown all is refused.
+  // The token is checked before the method; at shutdown everything is refused.
   return [400, 403, 404, 408, 429, 431, 503].includes(status) ? PROBLEM : undefined;
 }
 
 function bodyProblems(response: Response, type: string, answer: Answer): string[] {
   const { content } = response;
   if (content === undefined) return answer.body === '' ? [] : ['there is a body'];
-  // A media type without parameters speaks for all of its kind.
+  // A media type without parameters covers all parameters.
   const media = content[type] ?? content[type.replace(/;.*/s, '')];
   if (media === undefined) return [`the content type ${JSON.stringify(type)} is not known`];
   if (answer.headers.has('content-encoding') || type.startsWith('audio/')) return [];
@@ -229,11 +229,11 @@ function orderProblems(schema: Json, value: unknown): string[] {
   return String(order) === String(Object.keys(value)) ? [] : [`members in another order: ${Object.keys(value)}`];
 }
 
-/** What a message (a WebSocket's text frame, the data of an event) has that the document does not know. @param url of the watcher */
+/** The differences between a message (a WebSocket's text frame, an event's data) and the document. @param url of the watcher */
 export function messageProblems(url: string, message: unknown): string[] {
   const path = new URL(url).pathname;
   const known = asyncAddresses().some((address) => new RegExp(`^${address.replace(/\{\w+\}/, '[^/]+')}$`).test(path));
-  // The old service's WebSocket speaks a protocol of its own.
+  // The old service's WebSocket has its own protocol.
   if (!known) return path === '/' ? [] : [`${path} is not in the document`];
   const { type } = message as { readonly type?: unknown };
   const { messages } = asyncApi['components'] as { messages: Record<string, { payload: Json }> };

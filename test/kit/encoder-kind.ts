@@ -1,44 +1,44 @@
 /**
- * What is known of an encoder program for the story that all go through (encoder-story.ts): how it is started, what it sends, and what
- * it makes of a refusal. Each program's own file says so; nothing here knows any of them.
+ * Facts about an encoder program for the common story (encoder-story.ts): how it is started, what it sends, and how it reacts to refusals. Each
+ * program's own file has them; this file is independent of all programs.
  */
 
 import type { Test } from 'tap';
 import type { Program } from './program.js';
 
-/** Where to send, and as what. */
+/** The server to send to, and the login. */
 export interface Target {
   readonly port: number;
-  /** With its slash. */
+  /** With its leading slash. */
   readonly mount: string;
   readonly password: string;
   /** A WAV file of a tone, 44.1 kHz, two channels, ten minutes. */
   readonly sound: string;
-  /** In place of the program's own; of ffmpeg only. */
+  /** Replaces the program's own; ffmpeg only. */
   readonly userAgent?: string | undefined;
 }
 
-/** How long a refused program is watched from its first try on. */
+/** How long a refused program is observed, from its first try on. */
 export const WATCH_MS = 8000;
 
-/** What a program makes of a refused connection, seen for `WATCH_MS`. */
+/** A program's reaction to a refusal, observed for `WATCH_MS`. */
 export interface Reaction {
-  /** How often it comes, at least and at most: one that comes many times a second is a burden. */
+  /** Minimum and maximum number of tries; a program that retries many times a second is a burden. */
   readonly tries: readonly [number, number];
-  /** What it says to its user, on its outputs or where `EncoderKind.words` looks. */
+  /** Its message to the user, on its outputs or in `EncoderKind.words`. */
   readonly says?: RegExp;
-  /** It gives up: its process ends, or it rests (`EncoderKind.rests`). */
+  /** Whether it gives up: its process ends, or it rests (`EncoderKind.rests`). */
   readonly ends: boolean;
 }
 
 /**
- * 401, 404, 409 and 429 (a wrong password, an unknown mount, a mount in use, too many guesses) a program gets by itself. For 400 and
- * 501 (a length that is not a number, a transfer coding that is not taken) its head is changed on the way. Our server never
- * answers an encoder with 503; a proxy before it may.
+ * Programs can get 401, 404, 409 and 429 by themselves (a wrong password, an unknown mount, a mount in use, too many guesses). For 400 and 501
+ * (an invalid length, an unsupported transfer coding) a proxy changes their heads. Our server never answers an encoder with 503; a proxy in front
+ * of it may.
  */
 export type Refusal = 400 | 401 | 404 | 409 | 429 | 501 | 503;
 
-/** What a program knows only as "refused", whatever the status is. */
+/** For a program that reacts in the same way to every status. */
 export function alwaysRefused(reaction: Reaction): Readonly<Record<Refusal, Reaction>> {
   return {
     400: reaction,
@@ -53,26 +53,26 @@ export function alwaysRefused(reaction: Reaction): Readonly<Record<Refusal, Reac
 
 export interface EncoderKind {
   readonly name: string;
-  /** Commands; a test is skipped, in words, where one is missing. */
+  /** Required commands; the test is skipped, with the reason, if one is missing. */
   readonly needs: readonly string[];
   readonly codec: 'mp3' | 'aac' | 'vorbis' | 'opus' | 'flac';
-  /** Resolves when it was started; it need not be connected. */
+  /** Resolves when it was started; it may not be connected yet. */
   start(t: Test, to: Target): Promise<Program>;
-  /** Makes it send this title; undefined: it cannot send any. Called when it is heard. */
+  /** Makes it send this title, once it is on air; undefined: it cannot send any. */
   readonly title?: (t: Test, program: Program, artist: string, song: string) => Promise<void>;
-  /** What it shows to its user beside its outputs: a window, a log file. */
+  /** Its messages to the user other than its outputs: a window, a log file. */
   readonly words?: (program: Program) => Promise<string>;
-  /** Whether it runs on but does not come again before its user says so; default: it never does that. */
+  /** Whether it keeps running, but does not retry until its user asks for it; default: never. */
   readonly rests?: (program: Program) => Promise<boolean>;
-  /** Ends it as its user would; default: SIGTERM. */
+  /** Ends it as a user would; default: SIGTERM. */
   readonly stop?: (program: Program) => Promise<void>;
-  /** What our server makes of its title; default: artist and song as they were. */
+  /** Its title as our server reads it; default: unchanged artist and song. */
   readonly titleRead?: { readonly artist: string; readonly song: string };
-  /** The line that ICY listeners get; default: artist and song with ` - ` between them, or the one that is there. */
+  /** The line that ICY listeners get; default: artist and song joined by ` - `, or the only one of them. */
   readonly titleLine?: string;
-  /** It comes back in the middle of its Ogg stream, without the header pages: none of it can be played before its next link. */
+  /** After a reconnection it resumes its Ogg stream without header pages, so that nothing can be played before its next link. */
   readonly resumesHeadless?: true;
   readonly refused: Readonly<Partial<Record<Refusal, Reaction>>>;
-  /** When the server goes: it comes back by itself within this many milliseconds, it ends, or it runs on and never comes back. */
+  /** After the loss of the server: it reconnects within this many milliseconds, ends, or runs on without reconnecting. */
   readonly onLoss: { readonly backWithinMs: number } | 'ends' | 'stays away';
 }

@@ -1,6 +1,6 @@
 /**
- * TCP proxies between an encoder program and our server: one adds a line to each head, so that the server refuses what no program sends
- * by itself; one breaks on the program's side only. And a server that refuses every encoder with a status that ours never sends.
+ * TCP proxies between an encoder program and our server: one adds a line to each head, for refusals that no program causes by itself; one breaks
+ * on the program's side only. And a server that refuses every encoder with a status that ours never sends.
  */
 
 import net from 'node:net';
@@ -9,10 +9,10 @@ import { freePort } from './process.js';
 
 const IS_ENCODER = /^(PUT|SOURCE) /;
 const END = '\r\n\r\n';
-/** How long the body is: a second such head would make the request unreadable. */
+/** Headers that frame the body; a second one would make the request invalid. */
 const FRAMING = /\r\n(content-length|transfer-encoding):[^\r]*/gi;
 
-/** A port that leads to the server's. @param line a head, such as `Content-Type: video/webm` */
+/** A proxy of the server's port. @param line a header, such as `Content-Type: video/webm` @returns its port */
 export async function proxyAddingHead(t: Test, to: number, line: string): Promise<number> {
   return serve(t, (client) => {
     const server = net.connect(to, '127.0.0.1');
@@ -28,7 +28,7 @@ export async function proxyAddingHead(t: Test, to: number, line: string): Promis
   });
 }
 
-/** A port that leads to the server's. `cut` resets the connections there, while the server's ends stay open and silent. */
+/** A proxy of the server's port. `cut` resets its clients' connections, while those to the server stay open and silent. */
 export async function breakableProxy(
   t: Test,
   to: number,
@@ -49,7 +49,7 @@ export async function breakableProxy(
   return { port, cut };
 }
 
-/** A port where every encoder is answered with this status line, and how many were. */
+/** A server that answers every encoder with this status line, and counts them. */
 export async function refusingServer(
   t: Test,
   status: string,
@@ -82,7 +82,7 @@ async function serve(t: Test, take: (client: net.Socket) => void): Promise<numbe
   return port;
 }
 
-/** @param onHead with the head without its blank line, as Latin-1, and what came after it */
+/** @param onHead gets the head without its blank line, as Latin-1, and the bytes after it */
 function readHead(client: net.Socket, onHead: (head: string, rest: Buffer) => void): void {
   let seen = Buffer.alloc(0);
   client.on('data', function look(chunk: Buffer) {

@@ -1,6 +1,6 @@
 /**
- * What every encoder program goes through with a real server: each refusal, also that of a mount in use; connecting, seconds of whole
- * audio, a title with letters beyond ASCII, the server restarted, the program killed and stopped.
+ * The story of every encoder program with a real server: each refusal, including that of a mount in use; connecting, seconds of whole
+ * audio, a title with letters beyond ASCII, a restart of the server, the program killed and stopped.
  */
 
 import { execFile, execFileSync } from 'node:child_process';
@@ -26,10 +26,10 @@ const HERTZ = 44_100;
 const SOUND_SECONDS = 600;
 const TITLE = { artist: 'Björk', song: 'Jóga' };
 const LISTEN_MS = 10_000;
-/** How much less than real time may come: what a program, its encoder and an unfinished page hold back. */
+/** Audio that may be missing from real time: a program, its encoder and an unfinished page hold it back. */
 const MAX_SHORT_MS = 6000;
 const START_MS = 40_000;
-/** What our log calls a stream of which not all is audio (health.ts). */
+/** Names in our log for streams with bytes that are not audio (health.ts). */
 const UNSOUND: readonly unknown[] = ['no-frames', 'damaged', 'broken-body'];
 
 /** Runs these programs through the story, one after the other. */
@@ -64,7 +64,7 @@ stations:
       air: { sources: [{ type: encoder, password: ${PASSWORD} }, { type: file, path: ${DEMO_AUDIO} }] }
 `;
 
-/** What is put into a program's head to have it refused in ways that it would not be by itself. */
+/** Lines that a proxy adds to a program's head, for refusals that it does not cause by itself. */
 const ADDED_HEADS: Partial<Record<Refusal, string>> = {
   400: 'Content-Length: none',
   501: 'Transfer-Encoding: gzip',
@@ -86,7 +86,7 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
     mount: refusal === 404 ? '/nowhere' : MOUNT,
     password: refusal === 401 || refusal === 429 ? 'wrong' : PASSWORD,
   };
-  // libshout asks without its password first, and is answered 401: that is not a try.
+  // libshout first asks without its password, and gets 401: that does not count as a try.
   const probes = () => lines.filter(({ message }) => message === 'encoder without credentials').length;
   const tried = other?.count ?? (async () => (await countOf(base, refusal)) - (refusal === 401 ? probes() : 0));
   const program = await kind.start(t, to);
@@ -104,14 +104,14 @@ async function refused(t: Test, kind: EncoderKind, sound: string, refusal: Refus
   t.equal(givesUp, ends, ends ? 'gives up' : 'goes on');
   const words = async () => `${program.said} ${(await kind.words?.(program)) ?? ''}`;
   if (says !== undefined) {
-    // A busy machine gives a program its turn late.
+    // On a busy machine, programs are late.
     await until(async () => says.test(await words()), START_MS).catch(() => undefined);
     t.match(await words(), says, 'its user is told');
   }
   if (refusal !== 409) t.notOk(sourceChanges(lines).includes('encoder'), 'never heard');
 }
 
-/** How many encoders were answered so; the log has at most one line a second. */
+/** Number of encoders answered with this status, from the metrics: the log has at most one line a second. */
 async function countOf(base: string, status: number): Promise<number> {
   const metrics = await (await fetch(`${base}/metrics`)).text();
   const found = new RegExp(`airsplice_encoder_connections_total\\{status="${status}"\\} (\\d+)`).exec(metrics);
@@ -178,7 +178,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   t.same(bad, [], 'its stream is sound');
 }
 
-/** A listener gets all that the program sends, and ffmpeg finds nothing wrong with it. */
+/** A listener gets all that the program sends, and ffmpeg decodes it without complaints. */
 async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, { port }: TestServer): Promise<void> {
   const player = new Player(port, MOUNT, { icy: false, keep: true });
   t.teardown(() => player.close());
@@ -198,11 +198,11 @@ async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, 
   writeFileSync(path, audio);
   const probed = ['-v', 'error', '-show_entries', 'stream=codec_name', '-of', 'csv=p=0', path];
   t.equal((await promisify(execFile)('ffprobe', probed)).stdout.trim().split('\n')[0], codec);
-  // From a pipe, as a player gets it: ffmpeg 5.1 looks for the length of a file, and fails at its own chains of Opus.
+  // From a pipe, as for a player: in a file, ffmpeg 5.1 looks for the length, and fails with its own chains of Opus.
   const decoded = promisify(execFile)('ffmpeg', ['-v', 'error', '-i', 'pipe:', '-f', 'null', '-']);
   decoded.child.stdin!.on('error', () => undefined).end(audio);
   const { stderr } = await decoded;
-  // The last frame is cut where the player left.
+  // The last frame is cut off where the player stopped.
   const complaints = stderr
     .split('\n')
     .filter((line) => line !== '' && !/truncat|incomplete frame|Invalid data|Packet corrupt|End of file/i.test(line));

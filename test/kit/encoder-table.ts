@@ -1,6 +1,6 @@
 /**
- * What the encoder programs of the kit make of each refusal, as a table for people: one row a status, one column a program. Every kind that a
- * file of this folder exports stands in it, and nothing is known here of any of them.
+ * The reactions of the kit's encoder programs to each refusal, as a table for people: a row per status, a column per program. It has every kind that
+ * a file of this folder exports.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,13 +18,13 @@ const REASONS: Readonly<Record<Refusal, string>> = {
   503: 'the hook does not answer',
 };
 
-/** By name; what is known of one program stands with its first codec, or with another where that cannot be refused so. */
+/** Sorted by name. A program is listed with its first codec, or with another if that one lacks a reaction. */
 export async function refusedKinds(): Promise<readonly EncoderKind[]> {
   const programs = new Map<string, EncoderKind>();
   for (const file of readdirSync(KIT).toSorted()) {
     const [, stem] = file.match(/^([\w-]+)\.ts$/) ?? [];
     if (stem === undefined || !readFileSync(new URL(file, KIT), 'utf8').includes(': EncoderKind')) continue;
-    // In this form the bundle of the tests has them all (bundle.mjs).
+    // In this form the bundler includes all of them (bundle.mjs).
     for (const value of Object.values(await import(`./${stem}.ts`)).flat()) {
       const kind = value as Partial<EncoderKind> | undefined;
       if (kind?.refused === undefined) continue;
@@ -55,7 +55,7 @@ function cell({ rests }: EncoderKind, reaction: Reaction | undefined): string {
   return `${words}, ${rests === undefined ? 'ends' : 'stops'}${most === 1 ? '' : ` after ${count}`}`;
 }
 
-/** As words: a pattern without what a pattern needs. */
+/** A pattern as words, without its special characters. */
 function textOf({ source }: RegExp): string {
   const text = source.replaceAll(/(\.\*|\\n)+/g, '…').replaceAll('\\', '');
   return text.replaceAll('|', '\\|');

@@ -1,4 +1,4 @@
-/** An SSE reader on a bare socket, as strict as the standard: it keeps the head, every event with its id, and the comments. */
+/** An SSE reader on a bare socket, as strict as the standard. It keeps the head, every event with its id, and the comments. */
 
 import type { Test } from 'tap';
 import { messageProblems } from './documents.js';
@@ -7,9 +7,9 @@ import { Wire } from './wire.js';
 
 export interface SeenEvent {
   readonly id: string;
-  /** `event:`, where the server named one. */
+  /** The value of `event:`, if any. */
   readonly name: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect the members that they expect
   readonly record: any;
 }
 
@@ -22,7 +22,7 @@ export class Events {
   readonly seen: SeenEvent[] = [];
   readonly retries: number[] = [];
   comments = 0;
-  /** Of the last whole event. */
+  /** Id of the last whole event. */
   lastId = '';
   #id = '';
   #name: string | undefined;
@@ -37,7 +37,7 @@ export class Events {
     this.wire.socket.on('data', () => this.#take());
   }
 
-  /** What was sent, as `type song`. */
+  /** The received records, as `type song`. */
   get songs(): string[] {
     return this.seen.map(({ record }) => `${record.type} ${record.song}`);
   }

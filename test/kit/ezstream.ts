@@ -1,6 +1,6 @@
 /**
- * ezstream, the plainest program on libshout (which Mixxx, MPD and IceS send with as well): a list of tagged MP3 files made by ffmpeg,
- * sent again and again, with libshout's own title updates at each file's beginning.
+ * ezstream, the simplest program on libshout (which Mixxx, MPD and IceS use too): sends a list of tagged MP3 files made by ffmpeg, over and over,
+ * with libshout's title updates at the start of each file.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -15,16 +15,16 @@ import { tempFolder } from './temp-folder.js';
 export interface EzstreamOptions {
   /** `HTTP`, or `ICY` for SHOUTcast v1. */
   readonly protocol: 'HTTP' | 'ICY';
-  /** `May` is libshout's own default: it asks for TLS on a connection before it sends (RFC 2817). */
+  /** `May` is libshout's default: it asks for TLS on the connection before it sends (RFC 2817). */
   readonly tls: 'None' | 'May';
   readonly port: number;
   readonly mount: string;
   readonly password: string;
-  /** More elements of its `<server>`. */
+  /** Further elements of its `<server>`. */
   readonly more?: string;
 }
 
-/** The path of a list of files, each so long. */
+/** Makes files of this length, and a list of them. @returns the list's path */
 export function makeList(t: Test, files: readonly Tags[], seconds: number, hertz = ENCODER_HERTZ): string {
   const folder = tempFolder(t);
   const paths = files.map((tags, i) => {
@@ -63,9 +63,9 @@ export const ezstream: EncoderKind = {
     const list = makeList(t, [{ artist: 'Björk', title: 'Jóga' }], 15, 44_100);
     return startEzstream(t, list, { protocol: 'HTTP', tls: 'May', port, mount, password });
   },
-  // It was sent with the first audio.
+  // The title was sent with the first audio.
   title: async () => undefined,
   refused: alwaysRefused(REFUSED),
-  // Each of its tries ends with "Couldn't connect" before it has opened a socket.
+  // Each of its retries ends with "Couldn't connect" before it opens a socket.
   onLoss: 'stays away',
 };

@@ -1,6 +1,6 @@
 /**
- * An authority of certificates that answers as a test says, for what a real one never sends: `pebble` (pebble.ts) is the real one. Without other
- * answers it takes each order, asks for no proof, and gives the certificate that the test has put there.
+ * A certificate authority whose answers a test sets, for those that a real one (pebble.ts) never sends. By default it accepts each order, asks for
+ * no proof, and gives the certificate in `chain`.
  */
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,12 +9,12 @@ import type { Test } from 'tap';
 
 /** The steps of an order. */
 export type AuthorityStep = 'dir' | 'nonce' | 'account' | 'order' | 'authz' | 'chal' | 'finalize' | 'poll' | 'cert';
-/** @param payload of the request, signed by the account */
+/** @param payload of the request, which the account has signed */
 type Answer = (response: ServerResponse, payload: Readonly<Record<string, unknown>>) => unknown;
 
 export class FakeAuthority {
   readonly url: string;
-  /** What it was asked for, in order. */
+  /** The requested steps, in order. */
   readonly asked: AuthorityStep[] = [];
   readonly answers: Partial<Record<AuthorityStep, Answer>> = {};
   /** PEM. */

@@ -1,6 +1,6 @@
 /**
- * A supervisor whose processes are none: each says and does what a hub or a worker would, at once, but for the faults that a test names. So what the
- * supervisor decides is seen in milliseconds; real processes are in test/e2e.
+ * A supervisor with fake processes: each one answers like a hub or a worker, at once, except for the faults that a test sets. So the supervisor's
+ * decisions are tested in milliseconds; test/e2e has real processes.
  */
 
 import { EventEmitter } from 'node:events';
@@ -21,19 +21,19 @@ import { Supervisor } from '../../src/processes/supervisor/supervisor.js';
 import { FakeTimers, turn } from './fake-timers.js';
 import { keepLines } from './log-lines.js';
 
-/** What a process does in place of what it should. */
+/** A process's misbehaviour. */
 type Fault = 'refuses' | 'dies' | 'is silent' | 'is another version' | 'knows no steps';
 
 class FakeProcess extends EventEmitter implements SystemProcess {
   readonly role: ProcessRole;
   readonly pid: number;
-  /** As in `worker 2`: processes are numbered in the order in which they are started. */
+  /** Such as `worker 2`: processes are numbered in the order of their starts. */
   readonly name: string;
-  /** What it was given to begin with, and the values of the configuration that it has in force. */
+  /** Its first message, and the values of the configuration in force there. */
   boot: Boot | null = null;
   value: unknown;
   #prepared: unknown;
-  /** Milliseconds that it was given to stop. */
+  /** Milliseconds that it has to stop; null: it was not asked to. */
   graceMs: number | null = null;
   hasEnded = false;
   isHanging = false;
@@ -112,13 +112,13 @@ class FakeProcess extends EventEmitter implements SystemProcess {
   }
 }
 
-/** What a reload changes here. */
+/** The changeable values of the configuration. */
 interface Written {
-  /** Of the channel: at once. */
+  /** The channel's name, which changes at once. */
   readonly name: string;
-  /** Only with new processes. */
+  /** Changes with new processes only. */
   readonly handshakes?: number;
-  /** Not while the supervisor lives. */
+  /** Cannot change while the supervisor lives. */
   readonly workers?: number;
 }
 
@@ -139,9 +139,9 @@ const read = (text: string) => {
 
 export class FakeMachine {
   readonly processes: FakeProcess[] = [];
-  /** What processes heard, and that they ended, as in `hub 1 prepare`, `hub 1 ended`. */
+  /** Messages to processes, and their ends, such as `hub 1 prepare`, `hub 1 ended`. */
   readonly heard: string[] = [];
-  /** By what is heard, as there. */
+  /** Keys as in `heard`. */
   readonly faults: Record<string, Fault>;
   readonly lines: ReturnType<typeof keepLines>['lines'];
   readonly supervisor: Supervisor;
@@ -174,7 +174,7 @@ export class FakeMachine {
     });
   }
 
-  /** One that serves: `hub 1`, `worker 2` and `worker 3`. */
+  /** Resolves when it serves, with `hub 1`, `worker 2` and `worker 3`. */
   static async start(t: Test, faults?: Record<string, Fault>): Promise<FakeMachine> {
     const machine = new FakeMachine(t, faults);
     await machine.supervisor.start(new AbortController().signal);
@@ -187,22 +187,22 @@ export class FakeMachine {
     return this.processes.find((each) => each.name === name)!;
   }
 
-  /** Those that run. */
+  /** The running processes. */
   get running(): readonly string[] {
     return this.processes.filter(({ hasEnded }) => !hasEnded).map(({ name }) => name);
   }
 
-  /** What was heard since this was read last. @param about of these things only */
+  /** Entries of `heard` since the last call. @param about only these messages */
   said(...about: readonly string[]): readonly string[] {
     return this.heard.splice(0).filter((each) => about.length === 0 || about.some((what) => each.endsWith(` ${what}`)));
   }
 
-  /** The supervisor itself stands still. */
+  /** Stalls the supervisor itself. */
   stall(ms: number): void {
     this.#timers.stall(ms);
   }
 
-  /** Whatever runs and does not hang says that it is alive. */
+  /** Time passes; processes that do not hang report that they are alive. */
   async advance(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= ALIVE_MS) {
       await this.#timers.advance(Math.min(left, ALIVE_MS));
@@ -210,12 +210,12 @@ export class FakeMachine {
     }
   }
 
-  /** At first the channel is `Day`. */
+  /** Reloads with this name of the channel, which is `Day` at first. */
   reload(name: string, more: Omit<Written, 'name'> = {}, byRestart = false): Promise<ReloadPlan> {
     return this.supervisor.reloads.apply(read(yaml({ name, ...more })), byRestart);
   }
 
-  /** By process, the name of the channel that is in force there. */
+  /** Process → the channel's name in force there. */
   get names(): Readonly<Record<string, string>> {
     const nameOf = (value: unknown) => /"name":"(\w+)"/.exec(JSON.stringify(value))![1]!;
     const running = this.processes.filter(({ hasEnded }) => !hasEnded);

@@ -1,4 +1,4 @@
-/** Timers of this process and its monotonic clock, which stand still until a test moves them. The event loop itself goes on. */
+/** Fakes the timers and the monotonic clock of this process, which stand still until a test moves them. The event loop runs normally. */
 
 import type { Test } from 'tap';
 
@@ -37,12 +37,12 @@ export class FakeTimers {
     });
   }
 
-  /** This process does nothing for this time: what is due meanwhile comes late. */
+  /** Simulates a stalled process: timers that are due meanwhile fire late. */
   stall(ms: number): void {
     this.#nowMs += ms;
   }
 
-  /** Those that are due meanwhile run, in their order; what follows from each is done before the next. */
+  /** Runs the timers that are due meanwhile, in order; waits for the effects of each before the next. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
@@ -58,7 +58,7 @@ export class FakeTimers {
   }
 }
 
-/** What waits for promises only is done. */
+/** Lets pending promises settle. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

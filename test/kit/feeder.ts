@@ -1,6 +1,6 @@
 /**
- * An encoder for tests: PUT on a bare socket, real frames of the demo. What it has sent is known frame by frame, so that what
- * listeners get can be compared with it.
+ * An encoder for tests: PUT on a bare socket, with real frames of the demo. It keeps the frames that it sent, so that they can be compared with
+ * those of listeners.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { Framer } from '../../src/audio/frames/framer.js';
 import { DEMO_AUDIO, knownEverywhere } from './server.js';
 import { until } from './until.js';
 
-/** Copies of all frames in the bytes, and how many bytes of them belong to none. */
+/** Copies of all frames in the bytes, and the number of bytes outside of frames. */
 export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {
   const frames: Buffer[] = [];
   const framer = new Framer({ onFrame: ({ bytes: frame }) => void frames.push(Buffer.from(frame)) });
@@ -26,11 +26,11 @@ export class Feeder {
   answer = '';
   ended = false;
   closed = false;
-  /** What it sends, over and over. */
+  /** The frames to send, over and over. */
   frames: readonly Buffer[];
   #at: number;
 
-  /** @param headers lines that end with CRLF @param from the first frame that it will send */
+  /** @param headers lines that end with CRLF @param from index of the first frame to send */
   constructor(
     t: Test,
     port: number,
@@ -70,14 +70,14 @@ export class Feeder {
     return this.status;
   }
 
-  /** The next frames, at once. Returns them. */
+  /** Sends the next frames at once. Returns them. */
   send(count: number): Buffer[] {
     const frames = Array.from({ length: count }, () => this.frames[this.#at++ % this.frames.length]!);
     this.socket.write(Buffer.concat(frames));
     return frames;
   }
 
-  /** Sends in real time until it is closed. @param frames at once */
+  /** Sends in real time until it is closed. @param frames per write */
   stream(t: Test, frames = 4): this {
     const sending = setInterval(() => this.socket.writable && this.send(frames), 26 * frames);
     const stop = () => clearInterval(sending);

@@ -1,4 +1,4 @@
-/** ffmpeg as an encoder: its own Icecast protocol, which sends no titles and ends with its first error. */
+/** ffmpeg as an encoder: its Icecast protocol sends no titles, and ends with the first error. */
 
 import type { EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';

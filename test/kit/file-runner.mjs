@@ -1,8 +1,8 @@
 /**
- * A process of a pool (pool.mjs): runs test files one after the other, each as a test below tap's own root, and says how it went. It gets the
+ * A process of a pool (pool.mjs): runs test files one after the other, each as a test below tap's root, and reports the result. It gets the
  * next file when one has ended, and ends when there is none.
  *
- * What a file leaves open is seen at the end: the process then has to end by itself.
+ * At the end the process must end by itself, which shows whether files left something open.
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,34 +15,34 @@ import { Counts } from './counts.mjs';
 import { beginFile } from './current-file.mjs';
 import { leftOpen } from './left-open.mjs';
 
-/** In which a process without a test left has ended, but for what its files left open; a time-out of theirs may take longer. */
+/** A process without files that runs longer than this has something left open; a pending time-out may take longer. */
 const LEFT_OPEN_MS = 6000;
 const MAX_TIMEOUTS_MS = 60_000;
 const LEFT_OPEN_CODE = 3;
 const LOOK_MS = 100;
-/** Linux's, for all that it says to programs. */
+/** Linux's unit of CPU times in /proc. */
 const TICK_MS = 10;
 
 process.setSourceMapsEnabled(true);
-// Its TAP is of no use: the counts are made here.
+// The root's TAP is not used: this file counts.
 root.pipe(new Writable({ write: (_chunk, _encoding, done) => done() }));
 root.register();
-// It waits for orders; `register` lets it go.
+// Keeps the process alive for orders; `register` undoes it.
 process.channel.ref();
 
 const send = (message) => process.send(message);
 const ran = [];
 let hasFailed = false;
 
-/** The test that stands for the current file. */
+/** The test of the current file. */
 let current = root;
 
-// What a timer or a promise throws, of whichever test. Who listens to that itself (fuzz.ts) knows what to do.
+// Errors of timers and promises, of any test. Tests with their own listeners (fuzz.ts) handle them themselves.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') === 1) current.threw(error);
 });
 
-// What tap finds behind the end of a file makes this code, and stands nowhere else.
+// Faults that tap finds after the end of a file only set this exit code.
 process.on('exit', (code) => {
   if (code === 0 || code === LEFT_OPEN_CODE || hasFailed) return;
   const { results, lists } = root;
@@ -66,7 +66,7 @@ async function run({ file, path, timeoutMs }) {
   send({ file, counts: counts.all, ms: performance.now() - startedMs, cpuMs: cpuMs() - startedCpuMs });
 }
 
-/** Of this process, and of those that it started and that have ended (proc(5), /proc/PID/stat). */
+/** CPU time of this process and of its ended children (proc(5), /proc/PID/stat). */
 function cpuMs() {
   try {
     const text = readFileSync('/proc/self/stat', 'latin1');
@@ -81,7 +81,7 @@ function cpuMs() {
 function end() {
   root.end();
   process.disconnect();
-  // What has failed may well not have closed all that it opened.
+  // A failed test may well have left something open.
   if (hasFailed) process.exit();
   const sinceMs = performance.now();
   const timer = setInterval(() => {

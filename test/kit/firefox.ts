@@ -1,7 +1,7 @@
 /**
- * Firefox for tests, without a display, a sound card or any server but those of loopback: one browser with one tab and a profile of its
- * own, driven by the WebDriver BiDi that it speaks itself (https://www.w3.org/TR/webdriver-bidi/). Debian has no geckodriver, and its
- * Firefox lacks commands that Playwright's sends. Ends with its test, by its process.
+ * Firefox for tests, without a display, a sound card or access beyond loopback: one browser with one tab and its own profile, controlled by its
+ * built-in WebDriver BiDi (https://www.w3.org/TR/webdriver-bidi/). Debian has no geckodriver, and its Firefox lacks commands that Playwright
+ * uses. It ends with its test.
  *
  *   --remote-debugging-port 0 ─► "listening on ws://…" ─► session.new ─► browsingContext.navigate, script.callFunction
  */
@@ -16,16 +16,16 @@ import { tempFolder } from './temp-folder.js';
 
 export const FIREFOX = 'firefox-esr';
 const START_MS = 60_000;
-/** A port on which nobody listens. */
+/** A port without a listener. */
 const NOWHERE_PORT = 9;
 const LOCAL = /^(?:data:|(?:blob:http|http|ws):\/\/127\.0\.0\.1:)/;
 
 const PREFS: Readonly<Record<string, string | number | boolean>> = {
-  // A sound card that takes what it is given in real time; without one Firefox plays by the clock, but reports an error.
+  // A fake sound card that keeps time; without one Firefox plays by the clock, but reports an error.
   'media.cubeb.force_mock_context': true,
   'media.autoplay.default': 0,
   'media.autoplay.blocking_policy': 0,
-  // Whatever does not go to loopback goes to a proxy that is not there.
+  // Requests beyond loopback go to a proxy that does not exist.
   'network.proxy.type': 1,
   'network.proxy.http': '127.0.0.1',
   'network.proxy.http_port': NOWHERE_PORT,
@@ -64,9 +64,9 @@ interface Waiting {
 }
 
 export class Firefox implements Tab {
-  /** Warnings and errors on the console, and errors that no script caught. */
+  /** Warnings and errors on the console, and uncaught errors. */
   readonly complaints: string[] = [];
-  /** URLs that pages asked for over the network, and those of them that are not loopback. */
+  /** URLs that pages requested over the network, and those of them beyond loopback. */
   readonly requested: string[] = [];
   readonly strangers: string[] = [];
   readonly #program: Program;
@@ -102,7 +102,7 @@ export class Firefox implements Tab {
     await this.#send('browsingContext.setViewport', { context: this.#context, viewport });
   }
 
-  /** A PNG of what is in view. */
+  /** A PNG of the viewport. */
   async screenshot(): Promise<Buffer> {
     const { data } = (await this.#send('browsingContext.captureScreenshot', { context: this.#context })) as {
       data: string;
@@ -110,7 +110,7 @@ export class Firefox implements Tab {
     return Buffer.from(data, 'base64');
   }
 
-  /** Calls the function in the page, with the argument and back as JSON; as if the user had touched the page. */
+  /** Calls the function in the page, with argument and result as JSON; counts as a user's gesture. */
   async evaluate<A, R>(call: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
     const answer = (await this.#send('script.callFunction', {
       functionDeclaration: `async () => JSON.stringify((await (${call})(${JSON.stringify(argument)})) ?? null)`,

@@ -1,4 +1,4 @@
-/** Ogg as nobody honest sends it: heads that claim what cannot be, pages that are none, packets of next to nothing. */
+/** Forged Ogg: headers with impossible claims, invalid pages, tiny packets. */
 
 import { FIRST, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 
@@ -17,7 +17,7 @@ export function flacHead(sampleRate: number, leastBlock = 16, mostBlock = 65_535
 }
 /** FLAC's comments, empty, the last block. */
 export const FLAC_TAGS = Buffer.from([0x84, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]);
-/** A frame of FLAC in 10 bytes that says how many samples it has. */
+/** A frame of FLAC in 10 bytes that claims this many samples. */
 export function flacFrame(samples: number): Buffer {
   const frame = Buffer.from([0xff, 0xf8, 0x70, 0x18, 0, 0, 0, 0, 0, 0]);
   frame.writeUInt16BE(samples - 1, 5);
@@ -34,7 +34,7 @@ export function vorbisHead(sampleRate: number, short = 8, long = 11, channels = 
   return head;
 }
 
-/** A stream of these header packets and pages of packets. @param step between the numbers of two pages of audio: 1, or there are gaps */
+/** A stream of these header packets and pages of packets. @param step between page numbers: more than 1 makes gaps */
 export function oggOf(headers: readonly Buffer[], pages: readonly (readonly Buffer[])[], step = 1): Buffer {
   const writer = new PageWriter(7, 0, FIRST);
   for (const header of headers) {
@@ -51,7 +51,7 @@ export function oggOf(headers: readonly Buffer[], pages: readonly (readonly Buff
   return Buffer.concat(parts);
 }
 
-/** Heads of 27 bytes, one behind the other, each of a page of 56 KB. */
+/** Consecutive page headers of 27 bytes, each for a page of 56 KB. */
 export function forgedHeads(bytes: number): Buffer {
   const head = Buffer.alloc(27, 0xff);
   head.write('OggS\0', 'latin1');

@@ -1,15 +1,15 @@
-/** Passes on TCP connections as they are: half-closed, reset and slow. */
+/** A TCP proxy that preserves half-closes, resets and slowness. */
 
 import net from 'node:net';
 import type { Test } from 'tap';
 
-/** Listens at a loopback port. @param target where the next connection goes */
+/** Listens at a loopback port. @param target returns the port for the next connection */
 export function forward(
   t: Test,
   port: number,
   target: () => { readonly host: string; readonly port: number },
 ): Promise<void> {
-  // Half-closed ones stay open until both ends have closed them.
+  // Half-closed connections stay open until both ends have closed them.
   const open = new Set<net.Socket>();
   const server = net.createServer({ allowHalfOpen: true }, (client) => {
     const other = net.connect({ ...target(), allowHalfOpen: true });

@@ -1,4 +1,4 @@
-/** A frame as a framer hands it on, for what takes frames. */
+/** A frame in the form in which a framer passes it on. */
 
 import type { Frame } from '../../src/audio/frames/frame.js';
 import type { OggLink } from '../../src/audio/ogg/ogg-link.js';

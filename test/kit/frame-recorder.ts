@@ -1,6 +1,6 @@
 /**
- * What a Player hears, frame by frame while it comes: the sample rate of the newest frames, the places where frames do not join, and
- * whether a player in real time would ever have run dry. Sources are told apart by their sample rates.
+ * Follows what a Player receives, frame by frame: the sample rate of the newest frames, the places where frames do not join, and whether a
+ * real-time player would ever have run dry. Sources have different sample rates.
  */
 
 import type { Test } from 'tap';
@@ -10,9 +10,9 @@ import type { Player } from './player.js';
 
 export class FrameRecorder {
   hertz = 0;
-  /** When, on the monotonic clock, frames of this rate were first received after others. */
+  /** When frames of the present rate were first received (monotonic ms). */
   sinceMs = 0;
-  /** Audio in hand of a player that has played in real time since its first byte; its least. */
+  /** The least audio in the buffer of a player that has played in real time since its first byte. */
   leastHandMs = Number.POSITIVE_INFINITY;
   readonly #player: Player;
   #audioMs = 0;
@@ -27,7 +27,7 @@ export class FrameRecorder {
     },
   });
 
-  /** @param player one that keeps its audio */
+  /** @param player must keep its audio */
   constructor(t: Test, player: Player) {
     this.#player = player;
     const timer = setInterval(() => this.listen(), 50);
@@ -44,20 +44,20 @@ export class FrameRecorder {
     if (audio.length > 0) this.#walk.feed(audio, 0, audio.length);
   }
 
-  /** Places where a frame does not join the one before: a switch of sources is one. */
+  /** Number of places where a frame does not join the previous one, such as at a switch of sources. */
   get breaks(): number {
     return this.#walk.breaks;
   }
 
-  /** Whole frames so far. */
+  /** Number of whole frames so far. */
   get frames(): number {
     return this.#walk.frames;
   }
 }
 
-/** Bytes behind the last whole frame. */
+/** Number of bytes after the last whole frame. */
 export function leftover(audio: Buffer): number {
-  // The tag in the place of the first one (audio/tape/entry.ts) is shorter than 16 KiB.
+  // The tag in place of the first frame (audio/tape/entry.ts) is shorter than 16 KiB.
   let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
   new Framer({ onFrame: ({ bytes: frame }) => void (left -= frame.length) }).push(audio);
   return left;

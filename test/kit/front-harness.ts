@@ -1,6 +1,6 @@
 /**
- * A front with the encoder services and nothing behind them: three channels that take whatever is let in and keep it, any number at once.
- * For transcripts at every split point and for the fuzzer, over real sockets or without any (Pipe).
+ * A front with the encoder services and stubs of three channels, which accept any number of admitted encoders and keep their audio. For
+ * transcripts at every split point and for the fuzzer, over real sockets or without any (Pipe).
  */
 
 import { createHash } from 'node:crypto';
@@ -29,7 +29,7 @@ import { FakeClock } from './clock.js';
 
 /** Channel → its password. `twin` and `other` share one. */
 export const PASSWORDS: Readonly<Record<string, string>> = { live: 'hackme', twin: 'both', other: 'both' };
-/** What the services and the stub behind the front may answer. */
+/** Possible answers of the services and of the stub behind the front. */
 export const ANSWERS =
   /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n|Z\0\x10\x09\0[\s\S]NAK:[^\0]*\0)?$/;
 
@@ -37,7 +37,7 @@ export interface Fed {
   readonly channel: string;
   readonly headers: ReadonlyMap<string, string>;
   readonly socket: net.Socket;
-  /** Its audio, unframed, so far. */
+  /** Its audio so far, without framing. */
   audio: Buffer;
   state: BodyState;
 }
@@ -48,7 +48,7 @@ export interface Judged {
   readonly why: string;
 }
 
-/** Room for everybody. */
+/** A table with room for all connections. */
 export function roomyTable(): Connections {
   return new Connections({
     connections: 10_000,
@@ -62,7 +62,7 @@ export function roomyTable(): Connections {
 export class FrontHarness {
   readonly front: Front;
   readonly fed: Fed[] = [];
-  /** For turns of those who wait. */
+  /** For the waiting secret checks. */
   readonly clock = new FakeClock();
   readonly gate: SecretGate;
   readonly judged: Judged[] = [];
@@ -108,7 +108,7 @@ export class FrontHarness {
     this.#encoderAdmission = new EncoderAdmission(options);
     this.#shoutcastAdmission = new ShoutcastAdmission(options);
     const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
-    // As the router does: no 100 to what is refused.
+    // As in the router: no 100 for a refused request.
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
@@ -124,7 +124,7 @@ export class FrontHarness {
     });
   }
 
-  /** It is a channel's now, or the HTTP server's. */
+  /** Whether the socket now belongs to a channel or the HTTP server. */
   hasGivenAway(socket: net.Socket): boolean {
     return this.#given.has(socket);
   }
@@ -185,7 +185,7 @@ export class FrontHarness {
   }
 }
 
-/** A connection without a network: what the other side sends, piece by piece, and what it receives. */
+/** A connection without a network, with the client's bytes in pieces, and the answer so far. */
 export class Pipe extends Duplex {
   readonly remoteAddress: string;
   readonly remotePort = 1;
@@ -241,7 +241,7 @@ export class Pipe extends Duplex {
     else this.end(() => this.destroy());
   }
 
-  /** All pieces have been taken. */
+  /** Whether all pieces have been read. */
   get isSpent(): boolean {
     return this.#pieces.length === 0 && this.readableLength === 0;
   }

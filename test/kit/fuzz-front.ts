@@ -1,6 +1,6 @@
 /**
- * The fuzzer of the front and the encoder services: transcripts of real encoders, mutated by what their grammar is made of, in pieces of
- * any size, from connections that end politely, break, or never end. No network, so that many go in a second.
+ * The fuzzer of the front and the encoder services: transcripts of real encoders, mutated with words of their grammar, in pieces of any size, from
+ * connections that end politely, break, or never end. Without a network, so that it plays many per second.
  */
 
 import { ANSWERS, FrontHarness, Pipe } from './front-harness.js';
@@ -74,22 +74,22 @@ const WORDS = [
 ].map((word) => Buffer.from(word, 'latin1'));
 
 export interface Tally {
-  /** By the first words of the answer; "" is none. */
+  /** First words of the answer → number; "": no answer. */
   readonly answers: Map<string, number>;
   fed: number;
 }
 
-/** Plays `count` connections; throws with the seed and the bytes at the first that goes wrong. */
+/** Plays `count` connections; throws at the first fault, with the seed and the bytes. */
 export async function fuzzFronts(random: Random, count: number): Promise<Tally> {
   const tally: Tally = { answers: new Map(), fed: 0 };
   const atOnce = 1000;
   for (let played = 0; played < count; played += atOnce) {
-    // Long enough for a machine that is busy; every connection that never ends costs its batch this wait.
+    // Long enough for a busy machine; a connection that never ends costs its batch this time.
     const harness = new FrontHarness(300);
     const batch = Array.from({ length: Math.min(atOnce, count - played) }, () => {
       const bytes = mutant(random, SEEDS, WORDS);
       const pieces = cut(bytes, random);
-      // Those that never end come together in one batch of ten, for their waits.
+      // Connections that never end are in one batch of ten, to share that time.
       const isLong = Math.floor(played / atOnce) % 10 === 0 && random.chance(0.2);
       return { bytes, pipe: new Pipe(pieces, isLong ? 'never' : random.chance(0.2) ? 'reset' : 'fin') };
     });
@@ -113,7 +113,7 @@ export async function fuzzFronts(random: Random, count: number): Promise<Tally> 
   return tally;
 }
 
-/** Resolves when the connection is closed, or is a source's or the HTTP server's and would go on. */
+/** Resolves when the connection is closed, or belongs to a source or the HTTP server. */
 async function over(harness: FrontHarness, pipe: Pipe, why: string): Promise<void> {
   const endMs = performance.now() + 20_000;
   harness.front.take(pipe.socket);

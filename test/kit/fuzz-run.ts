@@ -1,4 +1,4 @@
-/** Fuzzes one target by hand, as fuzz.ts says; a finding is made small and written to the corpus. Exit code 1: there was one. */
+/** Fuzzes one target by hand (fuzz.ts); minimises a finding and writes it to the corpus. Exit code 1: there was one. */
 
 import type { Test } from 'tap';
 import { Finding, fuzzTarget, keep, minimised } from './fuzz.js';

@@ -1,7 +1,7 @@
 /**
- * The frame of all fuzzers: inputs made of what a target's grammar is made of, each looked at for what it throws, how long it takes and
- * what the target itself promises (fuzz-targets.ts). What goes wrong is a Finding, with the seed and the bytes; `minimised` makes it
- * small, and it is kept in test/corpus/TARGET/NAME.bin, which test/corpus.test.ts plays first. By hand:
+ * The framework of all fuzzers. It makes inputs from words of a target's grammar, and checks the errors, the time and the promises of the target
+ * (fuzz-targets.ts). A fault is a Finding, with the seed and the bytes; `minimised` shrinks it, and it is kept in
+ * test/corpus/TARGET/NAME.bin, which test/corpus.test.ts plays first. By hand:
  *
  *   npx tsx test/kit/fuzz-run.ts TARGET [COUNT]      SEED=… repeats a run; a finding is written to the corpus
  */
@@ -13,30 +13,30 @@ import { pause } from './pause.js';
 import { Random } from './random.js';
 
 const CORPUS = new URL('../corpus/', import.meta.url).pathname;
-/** An input that takes more is looked at again; three times a turn of so much CPU is a finding. */
+/** An input that takes longer is played again; three turns of this CPU time are a finding. */
 const MAX_MS = 50;
 const MAX_TRIES = 400;
-/** So an input of a corpus is cut, beside the way in its name. */
+/** Seeds by which an input of a corpus is cut, in addition to the one in its name. */
 const CUTS = [0, 1, 2, 3];
-/** What an input makes of a server that is busy with it may come so late. */
+/** How late the effect of an input on a busy server may be. */
 const LATE_MS = 20;
 const STEPS = 7;
 
 export interface FuzzTarget {
   readonly name: string;
-  /** What is valid, and is mutated. */
+  /** Valid inputs, to be mutated. */
   readonly seeds: readonly Buffer[];
-  /** What the grammar is made of. */
+  /** Words of the grammar. */
   readonly words: readonly Buffer[];
-  /** "Much of something" is at most this long; default 10,000 bytes. */
+  /** Maximum length of a repetition; default 10,000 bytes. */
   readonly muchBytes?: number;
-  /** Inputs that are played together; default 1, for what is done when it returns. */
+  /** Number of inputs played together; default 1, for a `play` that has no later effects. */
   readonly atOnce?: number;
-  /** Plays one input; throws or rejects with what is wrong. May draw from `random` how it is cut. */
+  /** Plays one input; throws or rejects with a fault. May cut it at random by `random`. */
   play(bytes: Buffer, random: Random): void | Promise<void>;
 }
 
-/** An input and the seed of how it is cut: so that it can be played again. */
+/** An input, and the seed by which it is cut, so that it can be played again. */
 export interface Input {
   readonly bytes: Buffer;
   readonly seed: number;
@@ -46,7 +46,7 @@ export class Finding extends Error {
   readonly target: string;
   readonly input: Input;
 
-  /** @param seed of the run, for who wants to repeat it */
+  /** @param seed of the run, to repeat it */
   constructor(target: string, input: Input, cause: unknown, seed?: number) {
     const text = JSON.stringify(input.bytes.toString('latin1', 0, 2000));
     const run = seed === undefined ? '' : `, seed ${seed}`;
@@ -58,7 +58,7 @@ export class Finding extends Error {
   }
 }
 
-/** One input: a seed, or noise, and some steps away from it. */
+/** Makes an input: a seed or noise, with some mutations. */
 export function mutant(random: Random, seeds: readonly Buffer[], words: readonly Buffer[], muchBytes = 10_000): Buffer {
   const pick = <T>(list: readonly T[]): T => list[random.int(0, list.length - 1)]!;
   let bytes = random.chance(0.1) ? random.bytes(random.int(0, 60)) : Buffer.from(pick(seeds));
@@ -93,7 +93,7 @@ export function mutant(random: Random, seeds: readonly Buffer[], words: readonly
   return bytes;
 }
 
-/** The same bytes in pieces: half of the time all that is left, else a few. */
+/** Cuts bytes into pieces: each is, with equal chance, the whole rest or a few bytes. */
 export function cut(bytes: Buffer, random: Random): Buffer[] {
   const pieces: Buffer[] = [];
   for (let from = 0; from < bytes.length; ) {
@@ -104,7 +104,7 @@ export function cut(bytes: Buffer, random: Random): Buffer[] {
   return pieces;
 }
 
-/** What nobody caught since it was made: of one target at a time. */
+/** Collects uncaught errors, for one target at a time. */
 class Uncaught {
   readonly faults: unknown[] = [];
   readonly #onFault = (fault: unknown) => void this.faults.push(fault);
@@ -114,7 +114,7 @@ class Uncaught {
     process.on('unhandledRejection', this.#onFault);
   }
 
-  /** @param patienceMs for what comes late, and must not be counted against the next one */
+  /** @param patienceMs time for late errors, which must not be blamed on the next input */
   async take(patienceMs = 0): Promise<unknown> {
     await new Promise((done) => setImmediate(done));
     if (this.faults.length === 0 && patienceMs > 0) await pause(patienceMs);
@@ -127,7 +127,7 @@ class Uncaught {
   }
 }
 
-/** Plays `count` inputs. @throws Finding at the first that goes wrong */
+/** Plays `count` inputs. @throws Finding at the first fault */
 export async function fuzzTarget(target: FuzzTarget, random: Random, count: number): Promise<void> {
   const { atOnce = 1, seeds, words, muchBytes } = target;
   const uncaught = new Uncaught();
@@ -149,7 +149,7 @@ export async function fuzzTarget(target: FuzzTarget, random: Random, count: numb
         const fault = await uncaught.take();
         if (fault !== undefined) await blame(target, inputs, random, uncaught, fault);
       }
-      // Together they wait for one another: only much more than that is looked at.
+      // Inputs played together wait for one another, so the limit is higher.
       if (tookMs > MAX_MS * (atOnce > 1 ? 20 : 1)) for (const one of inputs) await isSwift(target, one, random.seed);
     }
     const last = await uncaught.take();
@@ -159,7 +159,7 @@ export async function fuzzTarget(target: FuzzTarget, random: Random, count: numb
   }
 }
 
-/** What is wrong with one input, if anything; never throws or rejects. No promise where the target needs none. */
+/** The fault of one input, if any; never throws or rejects. Not a promise if the target is synchronous. */
 function faultOf(target: FuzzTarget, { bytes, seed }: Input): unknown | Promise<unknown> {
   const wrong = (error: unknown) => error ?? 'undefined was thrown';
   try {
@@ -169,7 +169,7 @@ function faultOf(target: FuzzTarget, { bytes, seed }: Input): unknown | Promise<
   }
 }
 
-/** Finds which of these made what nobody caught, and throws. */
+/** Finds the input that caused an uncaught error, and throws. */
 async function blame(
   target: FuzzTarget,
   inputs: readonly Input[],
@@ -190,7 +190,7 @@ async function blame(
   );
 }
 
-/** No turn of the loop may be long: by CPU, since a machine that is busy makes anything late. */
+/** Asserts that no turn of the loop is long, by CPU time, since on a busy machine everything is late. */
 async function isSwift(target: FuzzTarget, one: Input, seed?: number): Promise<void> {
   let leastMs = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 3 && leastMs > MAX_MS; i++)
@@ -201,7 +201,7 @@ async function isSwift(target: FuzzTarget, one: Input, seed?: number): Promise<v
   }
 }
 
-/** Plays one input by itself, cut as it was and in a few other ways. @throws Finding */
+/** Plays one input alone, cut by its seed and by a few others. @throws Finding */
 export async function playAlone(target: FuzzTarget, { bytes, seed }: Input): Promise<void> {
   const uncaught = new Uncaught();
   try {
@@ -216,7 +216,7 @@ export async function playAlone(target: FuzzTarget, { bytes, seed }: Input): Pro
   }
 }
 
-/** A smaller input that goes wrong, too: pieces are left out as long as it does. */
+/** A smaller input with a fault: removes pieces while the fault remains. */
 export async function minimised(target: FuzzTarget, { bytes, seed }: Input): Promise<Buffer> {
   let best = bytes;
   let tries = 0;
@@ -234,7 +234,7 @@ export async function minimised(target: FuzzTarget, { bytes, seed }: Input): Pro
   return best;
 }
 
-/** What once went wrong, by name (`NAME@SEED.bin` where it must be cut so); none is an empty list. */
+/** Former findings by name (`NAME@SEED.bin` if the cuts matter). */
 export function corpusOf(target: string): (Input & { readonly name: string })[] {
   const folder = join(CORPUS, target);
   try {

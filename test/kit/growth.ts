@@ -1,13 +1,13 @@
-/** How the CPU time of a parser grows with its input, as a ratio. */
+/** Tests that the CPU time of a parser grows linearly with its input. */
 
 import type { Test } from 'tap';
 import { costRatio } from './cost.js';
 
 const TIMES = 8;
-/** Of eight times the input: 8 where it is linear, twice that where the caches hold only the small one, 64 where it is quadratic. */
+/** Maximum ratio of times for eight times the input: 8 is linear, 16 linear if caches hold only the small input, 64 quadratic. */
 const MOST = 22;
 
-/** @param make an input of this size @param size large enough to be timed */
+/** @param make makes an input of a size @param size large enough to be measured */
 export async function growsLinearly(
   t: Test,
   name: string,
@@ -20,7 +20,7 @@ export async function growsLinearly(
     try {
       parse(text);
     } catch {
-      // What it says of it is tested elsewhere.
+      // Errors are tested elsewhere.
     }
   };
   const ratio = await costRatio(MOST, calm(large), calm(small));

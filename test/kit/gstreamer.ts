@@ -1,4 +1,4 @@
-/** GStreamer's `shout2send` at the end of a pipeline of gst-launch: libshout, with its titles from the tags that flow with the audio. */
+/** GStreamer's `shout2send` at the end of a gst-launch pipeline: libshout, with titles from the tags in the pipeline. */
 
 import { alwaysRefused, type EncoderKind } from './encoder-kind.js';
 import { Program } from './program.js';
@@ -19,7 +19,7 @@ const gstreamer = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']
     const out = `shout2send ip=127.0.0.1 port=${port} mount=${mount} password=${password}`;
     return new Program(t, 'gst-launch-1.0', `${pipeline} ! ${out}`.split(' '));
   },
-  // It was sent with the first audio.
+  // The title was sent with the first audio.
   title: async () => undefined,
   refused,
   onLoss: 'ends',

@@ -1,4 +1,4 @@
-/** What the process's heap holds once its garbage is collected: read at any other moment, it shows that moment. */
+/** Measures the process's heap after a garbage collection; otherwise it would vary with the moment. */
 
 import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,7 +13,7 @@ export function heldBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** What buffers hold: a thread of V8's own lets their memory go a little after the collection. */
+/** Memory of buffers. Waits a little, since a thread of V8 frees it after the collection. */
 export function heldBufferBytes(): Promise<number> {
   const held = () => {
     collect();
@@ -22,7 +22,7 @@ export function heldBufferBytes(): Promise<number> {
   return settled(held, 10, 5000);
 }
 
-/** How many objects of a class, or of one that extends it, the heap still has. */
+/** Number of objects of a class and its subclasses in the heap. */
 export function alive(kind: new (...args: never[]) => object): number {
   return queryObjects(kind, { format: 'count' }) as number;
 }

@@ -1,4 +1,4 @@
-/** What this process holds while nobody is connected: the same before and after. */
+/** Resources of this process without clients, which must be the same before and after a test. */
 
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Channel } from '../../src/channel/channel.js';
@@ -6,9 +6,9 @@ import { Listener } from '../../src/listener/cursor/listener.js';
 import { Front } from '../../src/net/front/front.js';
 import { alive } from './heap.js';
 
-/** Of sockets and timers: what upstreams that are about to close have at any moment. */
+/** Tolerance of sockets and timers, for upstreams that are about to close. */
 const SPARE = 8;
-/** Of fronts: the one of before is let go with the next reload of its address. */
+/** Tolerance of fronts: the next reload of its address releases the previous one. */
 const SPARE_FRONTS = 2;
 
 export interface Held {
@@ -16,13 +16,13 @@ export interface Held {
   readonly servers: number;
   readonly timers: number;
   readonly channels: number;
-  /** Each has a tape, about a megabyte. */
+  /** Number of channel audios; each has a tape of about a megabyte. */
   readonly audios: number;
   readonly listeners: number;
   readonly fronts: number;
 }
 
-/** Sockets and timers of this process, and what of the server's objects its heap still has. */
+/** Sockets and timers of this process, and the server's objects in its heap. */
 export function heldNow(): Held {
   const resources = process.getActiveResourcesInfo();
   const count = (kind: string) => resources.filter((each) => each === kind).length;
@@ -37,7 +37,7 @@ export function heldNow(): Held {
   };
 }
 
-/** Whether nothing of what came between is left. */
+/** Whether nothing is left of what happened between. */
 export function isAsBefore(before: Held, after: Held): boolean {
   const most: Held = {
     ...before,

@@ -1,4 +1,4 @@
-/** The history of a server that has none, with the limits of a server that has. */
+/** An empty history, with a server's limits. */
 
 import type { HistoryOptions } from '../../src/http/poll/history-pages.js';
 

@@ -1,6 +1,6 @@
 /**
- * A channel and its HLS, without a server: frames that say their number come in by a clock that tests move, titles as the title service puts them.
- * And readers of what it makes that share nothing with what writes it.
+ * A channel and its HLS, without a server: numbered frames arrive by a clock that tests move, and titles as from the title service. And readers of
+ * its output, independent of the code under test.
  */
 
 import * as hlsParser from 'hls-parser';
@@ -24,13 +24,13 @@ import { viewOf } from './record.js';
 
 const names = new TapeNames();
 
-/** As the hub names it. */
+/** The hub's name for a tape. */
 export function tapeName(tape: AudioTape): string {
   const { hub, number } = names.nameOf(tape);
   return `${hub}.${number}`;
 }
 
-/** All channels are cut here. */
+/** Feeds that cut all channels. */
 export function cutFeeds(clock: FakeClock, silenceMs: number): HlsFeeds {
   const parts = { clock, silenceMs, tapeName };
   return { make: (source, options, window) => new CutFeed(source, options, window, parts), isElsewhere: () => false };
@@ -49,7 +49,7 @@ export class HlsChannel {
   readonly audio: ChannelAudio;
   readonly window: HlsWindow;
   cutter: HlsCutter | null = null;
-  /** Frames that came in. */
+  /** Number of frames so far. */
   frames = 0;
   readonly #options: CutterOptions;
   #version = 0;
@@ -69,7 +69,7 @@ export class HlsChannel {
     return this.cutter;
   }
 
-  /** Audio comes in, in real time. */
+  /** Feeds audio in real time. */
   play(seconds: number, isFresh = false): void {
     const endMs = this.clock.now() + seconds * 1000;
     let fresh = isFresh;
@@ -80,20 +80,20 @@ export class HlsChannel {
     }
   }
 
-  /** A packet of Ogg comes in, in real time. */
+  /** Feeds a packet of Ogg in real time. */
   packet(bytes: Buffer, ms: number, link: OggLink, fresh = false): void {
     this.clock.advance(ms);
     this.audio.write(frameOf(bytes, ms, 128, fresh, link));
     this.frames++;
   }
 
-  /** A frame comes in. */
+  /** Feeds a frame. */
   write(frame: Buffer, ms = NUMBERED_MS, fresh = false): void {
     this.audio.write(frameOf(frame, ms, 128, fresh));
     this.frames++;
   }
 
-  /** A title takes effect, so long ago. */
+  /** A title took effect this long ago. */
   title(song: string, agoMs = 0, fields: Partial<TrackRecord> = {}): void {
     const version = ++this.#version;
     this.audio.title(viewOf(song, { id: `id-${song}`, version, effectAtMs: version, ...fields }), agoMs);
@@ -105,7 +105,7 @@ export interface ReadSegment {
   readonly seconds: number;
   readonly dateMs: number;
   readonly isDiscontinuity: boolean;
-  /** The file that it needs; null: none. */
+  /** Its initialization section; null: none. */
   readonly init: string | null;
 }
 
@@ -124,14 +124,14 @@ export interface ReadPlaylist {
   readonly titles: readonly ReadTitle[];
 }
 
-/** A media playlist as two parsers read it, which must agree. */
+/** A media playlist, read by two parsers that must agree. */
 export function readPlaylist(text: string): ReadPlaylist {
   const parser = new Parser();
   parser.push(text);
   parser.end();
   const { manifest } = parser;
   const other = hlsParser.parse(text) as hlsParser.types.MediaPlaylist;
-  // One without a date of its own begins where the one before it ends.
+  // A segment without a date begins at the end of the previous one.
   let nextMs = Number.NaN;
   const segments = manifest.segments.map((segment, i) => {
     const ownMs = segment.dateTimeObject?.getTime();
@@ -165,7 +165,7 @@ export function readPlaylist(text: string): ReadPlaylist {
   };
 }
 
-/** The title that a player shows at this moment of the playlist's time; undefined: none. */
+/** The title that a player shows at this date of the playlist; undefined: none. */
 export function titleAt({ titles }: ReadPlaylist, dateMs: number): string | undefined {
   return titles.findLast(({ startMs }) => startMs <= dateMs)?.title;
 }
@@ -176,13 +176,13 @@ function attributesOf(text: string, id: string): Record<string, string> {
   return Object.fromEntries(attributes.map(([, name, value]) => [name!, value!.replaceAll('"', '')]));
 }
 
-/** What the ID3 tag of a segment says, and the audio behind it. */
+/** The ID3 tag of a segment, and the audio after it. */
 export function readPacked(bytes: Buffer): { readonly tag: Readonly<Record<string, string>>; readonly audio: Buffer } {
   const { tag, end } = readTag(bytes);
   return { tag, audio: bytes.subarray(end) };
 }
 
-/** The segments that a playlist names. */
+/** The segments in a playlist. */
 export function listed(window: HlsWindow): HlsSegment[] {
   return readPlaylist(window.playlist).segments.map(({ name }) => window.segment(name)!);
 }

@@ -1,4 +1,4 @@
-/** A channel's HLS at a hub, and at a worker that copies it over a link without a socket; a clock that stands still. */
+/** A channel's HLS at a hub, and at a worker that copies it over a link without a socket; the clock stands still until a test moves it. */
 
 import type { HlsOptions } from '../../src/config/hls-config.js';
 import type { ChannelHlsParts } from '../../src/hls/channel-hls.js';
@@ -22,15 +22,15 @@ export const HLS_OPTIONS: HlsOptions = {
 };
 const SILENCE_MS = 15_000;
 
-/** There is no such folder. */
+/** Rewinds whose folder does not exist. */
 export function noRewinds(clock: FakeClock): Rewinds {
   return new Rewinds({ folder: '/nonexistent', clock, onDamaged: (_, error) => Promise.reject(error) });
 }
 
-/** Who copies. */
+/** The copying side. */
 export class HlsWorker {
   readonly receiver: HlsReceiver;
-  /** What was not as it should be. */
+  /** Malformed messages. */
   readonly bad: BadMessage[] = [];
   readonly hls: HlsChannels;
   readonly source: HlsSource;
@@ -61,7 +61,7 @@ export class HlsWorker {
     this.hls.ask(this.source);
   }
 
-  /** As a machine that feeds the channel from now on, or does not any more. */
+  /** Acts as a machine that starts or stops feeding the channel. */
   cut(isCutting: boolean): void {
     this.#isCutting = isCutting;
     this.hls.refeed(this.source.audio.key);
@@ -92,12 +92,12 @@ export class HlsLink {
     return this.channel.audio;
   }
 
-  /** Of the hub. */
+  /** The hub's window. */
   get window() {
     return this.hub.of(this)!.window;
   }
 
-  /** One that has just begun. */
+  /** A new hub. */
   makeHub(rewinds = noRewinds(this.channel.clock)): HlsChannels {
     const { clock } = this.channel;
     const feeds = cutFeeds(clock, SILENCE_MS);
@@ -122,7 +122,7 @@ export class HlsLink {
     worker.receiver.connect(new LinkConnection(asStream(worker.pipe.worker), onBroken));
   }
 
-  /** A second of audio at a time, or of none; all goes over. */
+  /** Seconds pass, with or without audio; all messages are delivered. */
   pass(seconds: number, { isPlaying = true, isAsked = true } = {}): void {
     for (let i = 0; i < seconds; i++) {
       if (isPlaying) this.channel.play(1);

@@ -1,6 +1,6 @@
 /**
- * A server with HLS for real programs to play: a channel for each form that segments have, and a page in Chromium that has hls.js. The files are
- * made once for all tests of a process.
+ * A server with HLS for real players: a channel for each form of segments, and a page in Chromium with hls.js. The files are made once for all
+ * tests of a process.
  */
 
 import { execFile } from 'node:child_process';
@@ -16,7 +16,7 @@ import { tempFolder } from './temp-folder.js';
 
 export const SEGMENT_SECONDS = 2;
 const AAC = ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'];
-/** How ffmpeg makes them, and finds them. No arguments: the demo's file. */
+/** Arguments for ffmpeg to make each file, and the format that it must find. No arguments: the demo's file. */
 export const FILES = {
   mp3: { args: [], codec: 'mp3', rate: 44_100, form: 'auto' },
   vbr: { args: ['-c:a', 'libmp3lame', '-q:a', '5', '-f', 'mp3'], codec: 'mp3', rate: 44_100, form: 'auto' },
@@ -33,11 +33,11 @@ export const FILES = {
 } as const;
 export type HlsKind = keyof typeof FILES;
 
-/** Longer than a test: at a file's end an encoder's last packet is not whole. */
+/** Longer than a test, since the last packet of a file is incomplete. */
 const TONE = ['-f', 'lavfi', '-i', 'sine=frequency=500:sample_rate=44100:duration=150', '-ac', '2'];
 const made = new Map<HlsKind, Promise<string>>();
 
-/** A file of this kind. @returns its path */
+/** Makes a file of this kind. @returns its path */
 function fileOf(kind: HlsKind): Promise<string> {
   const { args } = FILES[kind];
   if (args.length === 0) return Promise.resolve(DEMO_AUDIO);
@@ -47,7 +47,7 @@ function fileOf(kind: HlsKind): Promise<string> {
   return made.get(kind)!;
 }
 
-/** Channels with a file in a loop, each in another form. */
+/** Starts channels with a file in a loop, each in another form. */
 export async function startHls(t: Test, ...kinds: readonly HlsKind[]) {
   const channels = kinds.map(async (kind) => {
     const source = `sources: [{ type: file, path: ${await fileOf(kind)} }]`;
@@ -69,7 +69,7 @@ ${ADMIN_USERS}`;
   return { ...server, push, url };
 }
 
-/** The address of a page that has hls.js. */
+/** The URL of a page with hls.js. */
 export async function hlsPage(t: Test): Promise<string> {
   const script = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.js', import.meta.url));
   const origin = await otherOrigin(t, (request, response) => {
@@ -80,7 +80,7 @@ export async function hlsPage(t: Test): Promise<string> {
   return `${origin}/page`;
 }
 
-/** A page in Chromium that has hls.js. */
+/** Opens a page with hls.js in Chromium. */
 export async function openHlsPage(t: Test) {
   const args = ['--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'];
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });

@@ -1,22 +1,22 @@
-/** Loads a channel's HLS as a player does: each playlist in its time, each segment once. What it has can be played again as a file. */
+/** Loads a channel's HLS as a player does: the playlist at intervals, each segment once. The recording can be played as a file. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type ReadSegment, readPlaylist } from './hls-channel.js';
 
-/** Between two requests for the playlist. */
+/** Interval of requests for the playlist. */
 const ASK_MS = 1000;
 
 export class HlsRecorder {
-  /** By name. */
+  /** Segments by name. */
   readonly bytes = new Map<string, Buffer>();
   readonly segments: ReadSegment[] = [];
   readonly playlists: string[] = [];
-  /** By name: what segments need. */
+  /** Initialization sections by name. */
   readonly inits = new Map<string, Buffer>();
   readonly #url: string;
-  /** Null: nothing is asked for. */
+  /** The requests under way; null: none. */
   #loading: Promise<void> | null = null;
 
   /** @param url of the media playlist */
@@ -29,17 +29,17 @@ export class HlsRecorder {
     }, ASK_MS);
     t.teardown(async () => {
       clearInterval(timer);
-      // The server is stopped behind it.
+      // Must end before the server stops.
       await this.#loading;
     });
   }
 
-  /** Of all segments, as their playlists say. */
+  /** Total duration of the segments by their playlists. */
   get seconds(): number {
     return this.segments.reduce((sum, { seconds }) => sum + seconds, 0);
   }
 
-  /** Writes the segments and a playlist that ends. @returns its path */
+  /** Writes the segments and a finite playlist. @returns its path */
   write(folder: string, targetSeconds: number): string {
     const lines = ['#EXTM3U', '#EXT-X-VERSION:7', `#EXT-X-TARGETDURATION:${targetSeconds}`, '#EXT-X-MEDIA-SEQUENCE:0'];
     for (const [name, bytes] of this.inits) writeFileSync(join(folder, name), bytes);

@@ -1,22 +1,22 @@
 /**
- * Hosts of their own on this machine: network namespaces with veth, on one bridge, in a range that is for tests of networks (RFC 2544). They are made
- * by the test that needs them, and go with it. Needs root, and iproute2; nftables, where packets are to be lost.
+ * Separate hosts on this machine: network namespaces with veth, on one bridge, in the range for network tests (RFC 2544). A test makes them, and they
+ * end with it. Needs root and iproute2; nftables for the loss of packets.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import type { Test } from 'tap';
 
-/** One for each process: two tests may have theirs at once. */
+/** By process, so that several tests may run at once. */
 const RANGE = `198.18.${1 + (process.pid % 250)}`;
 const BRIDGE_HOST = 254;
-/** Hosts of this process: the kernel takes its time to end one, so no name comes twice. */
+/** Number of hosts made by this process. Names are unique, since the kernel takes a while to remove one. */
 let made = 0;
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
-/** Why a test that needs them is skipped; false: they can be made. */
+/** Why a test with hosts is skipped; false: they can be made. */
 export function noHosts(): string | false {
   const name = `as${process.pid % 100_000}p`;
   const steps = [
@@ -32,7 +32,7 @@ export function noHosts(): string | false {
   return failed === undefined ? false : `no hosts can be made here: ip ${failed.join(' ')}`;
 }
 
-/** Why packets are not lost one by one there; false: they can be. Where hosts can be made. */
+/** Why single packets cannot be lost between hosts; false: they can. Only for systems that can make hosts. */
 export function noLoss(): string | false {
   const name = `as${process.pid % 100_000}q`;
   spawnSync('ip', ['netns', 'add', name]);
@@ -51,12 +51,12 @@ export class Host {
     this.address = `${RANGE}.${number}`;
   }
 
-  /** The command that runs another one there. */
+  /** A command prefix that runs a command there. */
   get launcher(): readonly string[] {
     return ['ip', 'netns', 'exec', this.namespace];
   }
 
-  /** Nothing goes from here to that one any more; what comes from there still does. */
+  /** Drops all packets from this host to another; the other direction still works. */
   cut(to: Host): void {
     ip('-n', this.namespace, 'route', 'replace', 'blackhole', `${to.address}/32`);
   }
@@ -65,7 +65,7 @@ export class Host {
     ip('-n', this.namespace, 'route', 'del', 'blackhole', `${to.address}/32`);
   }
 
-  /** Of the packets that come from that one some are lost, at random, until `keepAll`. Needs nftables. */
+  /** Drops random packets from another host until `keepAll`. Needs nftables. */
   lose(from: Host, percent: number): void {
     const rule = `ip saddr ${from.address} numgen random mod 100 < ${percent} drop`;
     const hook = '{ type filter hook input priority 0; }';
@@ -82,7 +82,7 @@ export class Host {
   }
 }
 
-/** The hosts of one test, and this process's own way to them. */
+/** The hosts of one test, and this process's route to them. */
 export class Hosts {
   readonly #bridge: string;
   readonly #t: Test;
@@ -90,7 +90,7 @@ export class Hosts {
 
   constructor(t: Test) {
     this.#t = t;
-    // A name has 15 characters at most.
+    // Names of interfaces have at most 15 characters.
     this.#bridge = `as${process.pid % 100_000}br`;
     ip('link', 'add', this.#bridge, 'type', 'bridge');
     t.teardown(() => void spawnSync('ip', ['link', 'del', this.#bridge]));

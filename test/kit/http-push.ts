@@ -1,10 +1,10 @@
-/** Pushes over HTTP for the tests of several files: a server's configuration, a push by GET and POST, what polling says, a problem checked. */
+/** Pushes over HTTP for several test files: a server's configuration, pushes by GET and POST, the polled record, a check of problems. */
 
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
 import { type Answer, ask } from './wire.js';
 
-/** Of the token `second token/ü`: every character but its letters has to be encoded in a path. */
+/** Digest of the token `second token/ü`, which must be percent-encoded in a path. */
 export const SECOND = createHash('sha256').update('second token/ü').digest('hex');
 export const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
@@ -32,7 +32,7 @@ export function post(t: Test, port: number, body: unknown, type = 'application/j
   return ask(t, port, type === '' ? head : `${head}\nContent-Type: ${type}`, bytes);
 }
 
-/** The record that polling gives; undefined: none. */
+/** The polled record; undefined: none. */
 export async function now(t: Test, port: number) {
   const answer = await ask(t, port, 'GET /metadata/channel/demo.json HTTP/1.1');
   return answer.status === 204 ? undefined : answer.json();

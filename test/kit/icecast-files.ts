@@ -1,9 +1,9 @@
 /**
- * Configurations of Icecast for tests of the import. Debian's is the one of its package, where that is installed. The others say what real ones say,
- * in our own words: which elements stand there with which values, from the public repositories that are named. Passwords are ours.
+ * Configurations of Icecast for tests of the import. Debian's is from its package, if that is installed. The others have the elements and values of
+ * real ones in the public repositories named below, in our wording and with our passwords.
  */
 
-/** The start of each, with the facts that many share. */
+/** The common start of the files. */
 function icecastXml(limits: string, rest: string): string {
   return `<?xml version="1.0"?>
 <icecast>
@@ -22,7 +22,7 @@ ${rest}
 const USUAL =
   '<clients>100</clients><sources>2</sources><queue-size>524288</queue-size><client-timeout>30</client-timeout>';
 
-/** github.com/TKVisions/waveworldmedia, icecast.xml: little more than a mount; a host name that is none, a log by its whole path. */
+/** github.com/TKVisions/waveworldmedia, icecast.xml: little more than a mount; an invalid host name, a log with an absolute path. */
 export const WAVEWORLD = icecastXml(
   USUAL,
   `<location>Railway</location>
@@ -34,8 +34,8 @@ export const WAVEWORLD = icecastXml(
 );
 
 /**
- * github.com/63110/icecast-server-kh-install, icecast.xml (Icecast-KH): a mount with a password of its own, a relay of another server on the machine,
- * `dest` for an alias.
+ * github.com/63110/icecast-server-kh-install, icecast.xml (Icecast-KH): a mount with its own password, a relay of another server on the machine,
+ * an alias with `dest`.
  */
 export const GRODNO = icecastXml(
   '<clients>1000</clients><header-timeout>15</header-timeout><source-timeout>10</source-timeout><burst-size>65536</burst-size>',
@@ -55,7 +55,7 @@ export const GRODNO = icecastXml(
   <logging><accesslog>icecast_acces.log</accesslog><loglevel>1</loglevel></logging>`,
 );
 
-/** github.com/Mars-FM/Server-Configs, icecast.xml: four mounts whose names differ in their ends only, one of them without a dot. */
+/** github.com/Mars-FM/Server-Configs, icecast.xml: four mounts whose names differ only at the end, one of them without a dot. */
 export const MARS = icecastXml(
   '<clients>10000</clients><burst-on-connect>1</burst-on-connect><burst-size>65535</burst-size>',
   `<hostname>stream.marsfm.ie</hostname>
@@ -70,7 +70,7 @@ export const MARS = icecastXml(
   <paths><alias source="/" destination="/status.xsl"/></paths>`,
 );
 
-/** LibreTime's handbook (github.com/libretime/libretime): three mounts, each of which falls back to the one before it. */
+/** LibreTime's handbook (github.com/libretime/libretime): three mounts, each of which falls back to the previous one. */
 export const LIBRETIME = icecastXml(
   USUAL,
   `<hostname>localhost</hostname>
@@ -79,7 +79,7 @@ export const LIBRETIME = icecastXml(
   <mount><mount-name>/stream.ogg</mount-name><fallback-mount>/live.ogg</fallback-mount><fallback-override>1</fallback-override></mount>`,
 );
 
-/** github.com/AlvaroMolano/openshift-icecast and Rainwave's template: a relay on demand with a login, whose listeners a hook is asked about. */
+/** github.com/AlvaroMolano/openshift-icecast and Rainwave's template: a relay on demand with a login, and a hook for its listeners. */
 export const RELAYED = icecastXml(
   USUAL,
   `<hostname>radio.example</hostname>

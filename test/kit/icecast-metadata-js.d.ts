@@ -1,4 +1,4 @@
-/** Types of the one class of icecast-metadata-js 1.2.9 that is used here; the package brings none. */
+/** Types of the one class of icecast-metadata-js 1.2.9 that is used here; the package has none. */
 
 declare module 'icecast-metadata-js' {
   export interface IcecastMetadataItem {

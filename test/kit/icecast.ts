@@ -1,6 +1,6 @@
 /**
- * Debian's Icecast 2 beside us, for tests that hold our answers against its own, or relay from one to the other; and an encoder of either
- * as bytes on a socket. Needs `icecast2` on the PATH. Icecast refuses to run as root.
+ * Debian's Icecast 2, for tests that compare our answers with its own, or relay between the two; and an encoder for either, on a bare socket.
+ * Needs `icecast2` on the PATH. Icecast refuses to run as root.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -14,12 +14,12 @@ import { DEMO_AUDIO } from './server.js';
 import { tempFolder } from './temp-folder.js';
 import { patient, until } from './until.js';
 
-/** Debian's. */
+/** Its files in Debian's package. */
 const SHARE = '/usr/share/icecast2';
 /** The password of its sources and of its admin. */
 export const ICECAST_PASSWORD = 'demo-source';
 
-/** Why a test that needs it is skipped; false: it is there. */
+/** Why a test that needs it is skipped; false: it is installed. */
 export const noIcecast: string | false = spawnSync('icecast2', ['-v']).error === undefined ? false : 'no icecast2 here';
 
 /** Resolves with its port once it answers. */
@@ -35,14 +35,14 @@ export interface MountFacts {
   readonly title?: string;
 }
 
-/** One that can be stopped and started again. */
+/** An Icecast that can be stopped and started again. */
 export class Icecast {
   readonly port: number;
   readonly #t: Test;
   readonly #folder: string;
   #child: ChildProcess | null = null;
 
-  /** @param extra more elements of its configuration, such as relays */
+  /** @param extra further elements of its configuration, such as relays */
   constructor(t: Test, port: number, extra = '') {
     this.#t = t;
     this.port = port;
@@ -51,7 +51,7 @@ export class Icecast {
     giveToNobody(this.#folder);
   }
 
-  /** Its error log: what it says of its sources and relays. */
+  /** Its error log, which has messages about sources and relays. */
   get said(): string {
     return readFileSync(join(this.#folder, 'error.log'), 'utf8');
   }
@@ -59,7 +59,7 @@ export class Icecast {
   /** Resolves once it answers. */
   async start(): Promise<void> {
     const [command, ...args] = [...asNobody, 'icecast2', '-c', join(this.#folder, 'icecast.xml')];
-    // On a busy machine one start in thirty of 2.4.4 hangs before it listens, and for good.
+    // On a busy machine, one start in thirty of 2.4.4 hangs forever before it listens.
     for (let left = 5; ; left--) {
       const child = spawn(command!, args, { stdio: 'ignore' });
       this.#child = child;
@@ -87,7 +87,7 @@ export class Icecast {
     await fetch(`http://127.0.0.1:${this.port}/admin/metadata?${query}`, { headers: { authorization } });
   }
 
-  /** What its statistics say of each mount that it has. */
+  /** The statistics of each mount. */
   async facts(): Promise<MountFacts[]> {
     const answer = await fetch(`http://127.0.0.1:${this.port}/status-json.xsl`);
     const { icestats } = (await answer.json()) as { icestats: { source?: MountFacts | MountFacts[] } };
@@ -116,7 +116,7 @@ const configuration = (port: number, folder: string, extra: string) => `<icecast
 </icecast>
 `;
 
-/** For a moment it answers before it has put its own facts together, and then with what is no JSON. */
+/** Whether it answers with JSON: for a moment after its start it answers with invalid text. */
 function isAnswering(port: number): Promise<boolean> {
   return fetch(`http://127.0.0.1:${port}/status-json.xsl`, { signal: AbortSignal.timeout(patient(2000)) })
     .then((answer) => answer.json())
@@ -126,7 +126,7 @@ function isAnswering(port: number): Promise<boolean> {
     );
 }
 
-/** Connects to a mount as an encoder and sends some seconds of audio at once; plays on while the test lasts. */
+/** Connects to a mount as an encoder and sends some seconds of audio at once; continues until the test ends. */
 export async function feed(t: Test, port: number, mount: string, headers = ''): Promise<net.Socket> {
   const socket = net.connect(port, '127.0.0.1');
   t.teardown(() => socket.destroy());

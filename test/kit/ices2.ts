@@ -1,5 +1,5 @@
 /**
- * IceS 2: Ogg Vorbis of raw samples on its input, which ffmpeg paces. Its title stands in a file that it reads again on SIGUSR1; a new
+ * IceS 2: Ogg Vorbis from raw samples on its input, which ffmpeg paces. It reads its title from a file, again on SIGUSR1; a new
  * title begins a new link of the stream.
  */
 

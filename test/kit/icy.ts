@@ -1,4 +1,4 @@
-/** What a listener received, taken apart by icecast-metadata-js, an independent reader. */
+/** Splits what a listener received with icecast-metadata-js, an independent reader. */
 
 import { IcecastMetadataReader } from 'icecast-metadata-js';
 import type { Test } from 'tap';
@@ -23,17 +23,17 @@ export function readBack(received: Buffer, metaint: number): { audio: Buffer; ti
   return { audio: Buffer.concat(audio), titles };
 }
 
-/** Of MP3 at 44.1 kHz. */
+/** Duration of a frame of MP3 at 44.1 kHz. */
 const FRAME_MS = 1152 / 44.1;
 
 /**
- * The block of a title at this position stands at the next place for one; or, where it was committed when its segment (a second of audio) was closed,
- * where the next segment begins. @param atByte of audio before the block, at 128 kb/s
+ * Asserts that the block of a title is at the next place after the title's position; or, if the title was committed after its segment (a second of
+ * audio) was closed, at the start of the next segment. @param atByte audio bytes before the block, at 128 kb/s
  */
 export function isNextBlock(t: Test, positionMs: number, atByte: number, metaint: number): void {
   const behindMs = atByte / 16 - positionMs;
   const segmentBytes = Math.round(16_000 / metaint) * metaint;
   const mostMs = (atByte % segmentBytes === 0 ? segmentBytes : metaint) / 16;
-  // A listener's first bytes may be a tag in place of a frame, which has no time; and a title that comes within a frame stands behind that.
+  // A listener's first bytes may be a tag in place of a frame, without duration; and a title inside a frame moves to its end.
   t.ok(behindMs > -2 && behindMs < mostMs + 2 * FRAME_MS, `position ${positionMs}, the block stands at byte ${atByte}`);
 }

@@ -1,6 +1,6 @@
-/** Reads ID3v2.4 tags. Shares nothing with what writes them. */
+/** Reads ID3v2.4 tags, independently of the code under test. */
 
-/** What the tag at the beginning says, by the names of its frames; of TXXX the value; and where it ends. */
+/** The tag at the start, by names of frames (for TXXX, its value), and where it ends. */
 export function readTag(bytes: Buffer): { readonly tag: Readonly<Record<string, string>>; readonly end: number } {
   if (bytes.toString('latin1', 0, 5) !== 'ID3\x04\0') throw new Error('there is no tag');
   const size = (at: number) => bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + byte, 0);

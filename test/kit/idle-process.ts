@@ -1,12 +1,12 @@
-/** A process that does nothing but look at the clock: how late it is says how late any process is on this machine at that time. */
+/** A process that only reads the clock: its delay is the delay of any process on this machine at that time. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Test } from 'tap';
 
-/** As often as the server's clock looks (src/base/clock.ts). */
+/** The tick of the server's clock (src/base/clock.ts). */
 const TICK_MS = 40;
 
-/** Runs in the process. */
+/** The program of the process. */
 const PROGRAM = `
 const late = [];
 let dueMs = performance.now() + ${TICK_MS};
@@ -25,7 +25,7 @@ export class IdleProcess {
     t.teardown(() => this.#child.kill('SIGKILL'));
   }
 
-  /** How late it looked at the clock since the last call, milliseconds: so much or less in this share of looks. @param share 0 to 1 */
+  /** The quantile of its delays since the last call, milliseconds. @param share 0 to 1 */
   lateMs(share: number): Promise<number> {
     return new Promise((resolve) => {
       this.#child.once('message', (ms) => resolve(ms as number));

@@ -1,13 +1,13 @@
 /**
- * How node-internet-radio 0.2.1 reads a station, in each of its modes. The package itself is abandoned and brings `request` with it, so what
- * it sends, and what it demands of an answer, is written down here.
+ * Reads a station as node-internet-radio 0.2.1 does in each of its modes. The package is abandoned and depends on `request`, so its requests and
+ * its demands on answers are reproduced here.
  *
  *   SHOUTCAST_V1   GET {url}/7.html, as a Mozilla of 2008  the type is exactly text/html  split at the commas; the 7th may be more
  *   SHOUTCAST_V2   GET /statistics                         any type                       the only STREAM, else the one whose SERVERURL is {url}
  *   ICECAST        GET /status-json.xsl                    the type is exactly text/xml   JSON: of several sources, the one whose listenurl is {url}
  *   STREAM         GET {url} as HTTP/1.0, Icy-Metadata: 1  not text/html                  the first StreamTitle= up to a semicolon
  *
- * Nothing but Host and Connection is sent beside. Without a mode it tries them in this order, and takes the first that says a station.
+ * Its only other headers are Host and Connection. Without a mode it tries them in this order, and uses the first that finds a station.
  */
 
 import net from 'node:net';
@@ -52,7 +52,7 @@ const READERS: Readonly<Record<RadioMode, (url: string) => Promise<Station>>> = 
   STREAM: readStream,
 };
 
-/** @throws where that mode finds no station */
+/** Rejects if that mode finds no station. */
 export async function stationInfo(url: string, mode?: RadioMode): Promise<Station> {
   if (mode !== undefined) return READERS[mode](url);
   for (const reader of Object.values(READERS)) {
@@ -71,7 +71,7 @@ async function get(url: string, type?: string, headers: Record<string, string> =
   return body;
 }
 
-/** Its XML parser gives texts without the references in them. */
+/** Its XML parser returns texts without the references in them. */
 function membersOf(xml: string): Record<string, string> {
   const read = (text: string) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
   return Object.fromEntries([...xml.matchAll(/<(\w+)>([^<]*)<\/\1>/g)].map(([, name, text]) => [name!, read(text!)]));

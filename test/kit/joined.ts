@@ -1,4 +1,4 @@
-/** Processes that count together, in this one: their tallies and a hub's, with what they say to each other as it would go over a link. */
+/** Several processes' tallies and a hub's, in this process; they exchange messages as over a link. */
 
 import { Tallies } from '../../src/base/tallies.js';
 import { HubTallies } from '../../src/link/facts/hub-tallies.js';
@@ -7,14 +7,14 @@ import { type TallySender, WorkerTallies } from '../../src/link/facts/worker-tal
 import { FakeClock } from './clock.js';
 
 const REMEMBERED = 100;
-/** A new hub waits that long until all have said what they have. */
+/** How long a new hub waits for the reports of all processes. */
 const SETTLE_MS = 500;
 
 export class JoinedProcess {
   readonly tallies = new Tallies(REMEMBERED);
   readonly own: WorkerTallies;
   isFull = false;
-  /** At the hub. */
+  /** The hub's sender to this process. */
   link: TallySender | null = null;
 
   constructor(clock: FakeClock) {
@@ -25,9 +25,9 @@ export class JoinedProcess {
 export class JoinedProcesses {
   readonly clock = new FakeClock();
   readonly all = new Set<JoinedProcess>();
-  /** The hub's own. */
+  /** The tallies of the hub. */
   tallies = new Tallies(REMEMBERED);
-  /** The rows of the largest message so far. */
+  /** Number of rows of the largest message so far. */
   largest = 0;
   #hub = new HubTallies(this.tallies, REMEMBERED, this.clock);
 
@@ -36,7 +36,7 @@ export class JoinedProcesses {
     for (let i = 0; i < count; i++) this.start();
   }
 
-  /** Another process. */
+  /** Starts another process. */
   start(): JoinedProcess {
     const process = new JoinedProcess(this.clock);
     this.all.add(process);
@@ -49,7 +49,7 @@ export class JoinedProcesses {
     if (process.link !== null) this.#hub.leave(process.link);
   }
 
-  /** The hub dies with all it knew, and another one begins. */
+  /** Replaces the hub by a new one, which knows nothing. */
   restartHub(): void {
     this.tallies = new Tallies(REMEMBERED);
     this.#hub.close();
@@ -60,7 +60,7 @@ export class JoinedProcesses {
     }
   }
 
-  /** What has changed anywhere is known everywhere. @param turns messages each way */
+  /** Sends all changes to all processes. @param turns messages each way */
   exchange(turns = 1): void {
     for (let i = 0; i < turns; i++) {
       for (const { own } of this.all) own.say();
@@ -68,7 +68,7 @@ export class JoinedProcesses {
     }
   }
 
-  /** Time passes, and each quarter of a second the processes hear of each other. */
+  /** Time passes; the processes exchange messages every quarter of a second. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= 250) {
       this.clock.advance(Math.min(250, left));

@@ -1,4 +1,4 @@
-/** A channel's HLS with its files, over restarts of its hub; a clock that stands still. */
+/** A channel's HLS with its files, over restarts of its hub; the clock stands still until a test moves it. */
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -52,7 +52,7 @@ export class KeptHls {
     return readPlaylist(this.link.window.playlist);
   }
 
-  /** So much audio, asked for all the time. */
+  /** Seconds of audio pass, with requests all the time. */
   async pass(seconds: number): Promise<void> {
     for (let i = 0; i < seconds; i++) {
       this.link.pass(1);
@@ -61,7 +61,7 @@ export class KeptHls {
     await this.files.settled();
   }
 
-  /** The process ends as it stands, and another one begins. */
+  /** The process dies, and another one begins. */
   async restart(): Promise<void> {
     await this.files.settled();
     void this.link.hub.close();
@@ -70,7 +70,7 @@ export class KeptHls {
     this.link.hub = this.link.makeHub(this.rewinds);
   }
 
-  /** As any process serves them. */
+  /** Opens the rewinds as any process does. */
   open(): Rewinds {
     return new Rewinds({
       folder: this.folder,

@@ -1,6 +1,6 @@
 /**
- * One side of a TLS 1.3 connection that changes its key as often as a test asks. The handshake is Node's, over a connection made here; the
- * KeyUpdates (RFC 8446, 4.6.3) are made here from the secret of its key log, before they are sent: sending them costs it nothing.
+ * One side of a TLS 1.3 connection that changes its key as often as a test asks. Node makes the handshake, over a connection from here; the
+ * KeyUpdates (RFC 8446, 4.6.3) are made here, from the secret in its key log, before they are sent, so that sending them costs nothing.
  */
 
 import { createCipheriv, createHmac } from 'node:crypto';
@@ -16,30 +16,30 @@ const APPLICATION_DATA = 23;
 const TAG_BYTES = 16;
 const TERMS = { minVersion: 'TLSv1.3', ciphers: 'TLS_AES_128_GCM_SHA256' } as const;
 
-/** A connection whose records from here on are made here: nothing of TLS sends on it any more. */
+/** A connection after the handshake, whose further records are made here instead of by Node. */
 export interface KeyUpdater {
-  /** The bare one. */
+  /** The TCP socket. */
   readonly socket: Socket;
-  /** What has come, in the clear. */
+  /** The received text, decrypted. */
   readonly got: () => string;
-  /** The next ones, each in a record of its own. @param isAsking whether the other side shall change its key as well */
+  /** The next KeyUpdates, one per record. @param isAsking whether the other side must update its key too */
   updates(count: number, isAsking: boolean): Buffer;
-  /** Each byte in a record of its own. */
+  /** These bytes, one per record. */
   bytes(all: Buffer | string): Buffer;
 }
 
-/** @param first what it says before its records are made here; of a server: its answer to the first bytes */
+/** @param first text that Node sends before; for a server, the answer to the first bytes */
 export async function keyUpdater(socket: Socket, role: 'client' | 'server', first: string): Promise<KeyUpdater> {
   let secret: Buffer = Buffer.alloc(0);
   let isOver = false;
   let got = '';
   let flights = 0;
-  /** With the key of the secret. */
+  /** Number of records so far with the key of the secret. */
   let records = 0;
   const pipe = new Duplex({
     read: () => undefined,
     write: (chunk: Buffer, _, done) => {
-      // A server's first flight has the keys of the handshake, a client's second one too.
+      // A server's first flight uses the handshake's keys, and so does a client's second.
       if (role === 'server' && flights > 1) records += recordsIn(chunk);
       if (!isOver) socket.write(chunk);
       done();
@@ -85,7 +85,7 @@ export async function keyUpdater(socket: Socket, role: 'client' | 'server', firs
   };
 }
 
-/** A client to a port of this machine. */
+/** A client of a port of this machine. */
 export function keyUpdaterAt(port: number, first: string): Promise<KeyUpdater> {
   return keyUpdater(
     net.connect(port, '127.0.0.1').on('error', () => undefined),

@@ -1,12 +1,12 @@
-/** What a process that does not end waits for: Node says of a timer only that there is one. */
+/** Names what keeps a process from ending; of a timer, Node only reports that there is one. */
 
 import { Session } from 'node:inspector';
 
 const MAX_SOURCE_CHARACTERS = 200;
 
 /**
- * @param open what keeps this process, as `process.getActiveResourcesInfo` has it
- * @returns the same, of timers with what they call
+ * @param open from `process.getActiveResourcesInfo`
+ * @returns the same, with the callbacks of timers
  */
 export function leftOpen(open) {
   return open.includes('Timeout') ? [...open.filter((name) => name !== 'Timeout'), ...timers()] : open;
@@ -15,7 +15,7 @@ export function leftOpen(open) {
 function timers() {
   const session = new Session();
   session.connect();
-  // In this thread an answer comes before `post` returns.
+  // In the same thread, the answer arrives before `post` returns.
   const ask = (method, params) => {
     let result;
     session.post(method, params, (error, answer) => {
@@ -40,7 +40,7 @@ function timers() {
   }
 }
 
-/** It runs where the inspector has it: nothing of this file is known there. */
+/** The inspector runs it, without access to this module. */
 function said({ _onTimeout, _idleTimeout, _repeat }) {
   return `Timeout of ${_idleTimeout} ms${_repeat ? ', again and again' : ''}: ${_onTimeout}`;
 }

@@ -1,4 +1,4 @@
-/** What a process that does not end is said to wait for. */
+/** The report of what keeps a process from ending. */
 
 import t from 'tap';
 import { leftOpen } from './left-open.mjs';

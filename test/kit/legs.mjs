@@ -1,7 +1,7 @@
 /**
- * Legs of a run one after the other, with one closing line. At the end the files that failed are run once more, each alone and with the same random
- * input, when the machine has become quiet: where it was too busy for what a test promises they pass, a fault fails again. The first failure stays in
- * the output, and a line before the closing one names each file that needed it.
+ * Runs the legs of a run one after the other, and prints one closing line. At the end, failed files run once more, each alone and with the same
+ * random input, when the machine is quiet: if it was only too busy, they pass; a fault fails again. The first failure stays in the output, and a
+ * line before the closing one names each file that needed a second try.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -10,21 +10,21 @@ import { MachineLoad } from './machine-load.mjs';
 import { Pool } from './pool.mjs';
 import { Seeded } from './seeded.mjs';
 
-/** Of one leg: a busy machine does not fail more. */
+/** Maximum in one leg: a busy machine does not cause more failures. */
 const MAX_FILES_AGAIN = 5;
-/** Of one run, with the waiting for a quiet machine. */
+/** Maximum time for second tries in a run, including the wait for a quiet machine. */
 const MAX_AGAIN_MS = 300_000;
 const MAX_QUIET_WAIT_MS = 30_000;
 const QUIET_SHARE = 0.5;
-/** After so much of a run nothing begins that may be left out. */
+/** After this time of a run, no optional file begins. */
 const MAX_EXTRA_MS = 900_000;
 const MAX_FILES_NAMED = 10;
 const MAX_FAILURE_CHARACTERS = 300;
 const MAX_FAILURES_NAMED = 3;
 
 /**
- * Most tests of real programs wait for most of their time: one more begins while the processors have time left, none while they have not. A process
- * that starts needs them for a moment, so the next one waits for that.
+ * Tests of real programs mostly wait, so one more begins while the CPU is less busy than this. A starting process needs the CPU for a moment, so the
+ * next one waits for that.
  */
 const BUSY_SHARE = 0.7;
 const START_MS = 1500;
@@ -32,9 +32,9 @@ const START_MS = 1500;
 /**
  * @typedef {{ name: string, files: string[], own?: string[], first?: string[], firstEvery?: number, extra?: string[],
  * env?: Record<string, string>, processes?: number, least?: number, timeoutMs?: number, graceMs?: number }} Leg
- *   `own`: files that have a process of their own; `first`: those that begin before others, or are every `firstEvery`th of all; `extra`: files with
- *   processes of their own that begin behind all others, and not at all when the run has taken long; `processes` at a time at most, `least` however
- *   busy the machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
+ *   `own`: files that need their own process; `first`: files that begin before others, or as every `firstEvery`th of all; `extra`: optional files
+ *   with their own processes, which begin after all others if the run has not taken too long; `processes`: maximum at a time; `least`: minimum at a
+ *   time even on a busy machine (default: `processes`); `timeoutMs` of a file; `graceMs` as in pool.mjs
  */
 
 const DEFAULT_PROCESSES = 6;
@@ -58,8 +58,8 @@ export class Legs {
   #maxExtraMs;
 
   /**
-   * @param {(file: string) => string} pathOf what is loaded for a file
-   * @param options `maxQuietWaitMs`: how long a file that failed waits for a quiet machine; `maxExtraMs`: so long extra files may begin
+   * @param {(file: string) => string} pathOf path to load for a file
+   * @param options `maxQuietWaitMs`: how long a failed file waits for a quiet machine; `maxExtraMs`: until when extra files may begin
    */
   constructor(pathOf, { maxQuietWaitMs = MAX_QUIET_WAIT_MS, maxExtraMs = MAX_EXTRA_MS } = {}) {
     this.#pathOf = pathOf;
@@ -68,7 +68,7 @@ export class Legs {
     this.#numbers = new Seeded(Number(this.#runSeed));
   }
 
-  /** @param {Leg[]} legs whose files run among each other, under the bounds of the first */
+  /** @param {Leg[]} legs legs to run together, with the bounds of the first */
   async run(...legs) {
     const startedMs = performance.now();
     const jobs = legs.flatMap((leg) => leg.files.map((file) => this.#jobOf(leg, file)));
@@ -84,15 +84,15 @@ export class Legs {
     return { file, path: this.#pathOf(file), isOwn, isExtra, env, leg: name };
   }
 
-  /** What else took its time. */
+  /** Records another step of the run for the summary. */
   took(name, ms) {
     this.#times.push([name, ms]);
   }
 
   /**
-   * Runs again what failed, and says how the run ended.
-   * @param {string[]} leftOut what the run did not have, which counts as skipped
-   * @returns whether all passed, those that were run again at the second try
+   * Runs failed files again, and prints the result of the run.
+   * @param {string[]} leftOut parts that the run lacked, which count as skipped
+   * @returns whether all files passed, at the first or second try
    */
   async close(leftOut = []) {
     await this.#runFailedAgain();
@@ -129,7 +129,7 @@ export class Legs {
       jobs.filter(({ file }) => first.includes(file) === isFirst),
     );
     const inOrder = longest.flatMap((job) => [job, ...others.splice(0, firstEvery - 1)]).concat(others);
-    // Behind a file of its own process another one would have to start.
+    // Own processes first, since a shared process would have to start again after each of them.
     inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || Number(a.isExtra) - Number(b.isExtra));
     let startedMs = Number.NEGATIVE_INFINITY;
     const pool = new Pool(inOrder, {
@@ -163,7 +163,7 @@ export class Legs {
     await pool.run(processes);
   }
 
-  /** What takes long leaves no time for the others: the shortest first. */
+  /** Shortest first, since a long file would leave no time for the others. */
   async #runFailedAgain() {
     if (this.#failed.length === 0) return;
     const startedMs = performance.now();
@@ -178,7 +178,7 @@ export class Legs {
     this.took('what failed, once more', performance.now() - startedMs);
   }
 
-  /** A file that failed once counts by its second try. */
+  /** Runs a failed file again; its second result counts. */
   async #passesAgain({ file, job, leg, counts }) {
     await this.#quiet();
     process.stdout.write(`\nonce more, alone: ${file} (${this.#load})\n`);
@@ -190,7 +190,7 @@ export class Legs {
     return second.counts.failed === 0;
   }
 
-  /** In the last lines, where it is read. */
+  /** Prints the file in the last lines, where readers look. */
   #nameFailed({ file, failures, job }, ended, isOk = false) {
     this.#isOk &&= isOk;
     const named = failures
@@ -199,7 +199,7 @@ export class Legs {
     this.#again.push(`${file}: ${ended} (${job.leg}; RUN_SEED=${this.#runSeed})\n${named.join('')}`);
   }
 
-  /** Waits until the machine has little to do; not for ever, since it may never have. */
+  /** Waits until the machine is nearly idle, for a limited time. */
   async #quiet() {
     const sinceMs = performance.now();
     do await new Promise((done) => setTimeout(done, Math.min(1000, this.#maxQuietWaitMs)));

@@ -1,4 +1,4 @@
-/** What a run of many files does and prints: files that pass, fail, skip, assert nothing, die, hang, or pass at the second try. */
+/** A run of many files, and its output: files that pass, fail, skip, assert nothing, die, hang, or pass at the second try. */
 
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { tempFolder } from './temp-folder.js';
 
 const KIT = new URL('./', import.meta.url).pathname;
-/** As run.mjs runs them, without a wait for a quiet machine: the other tests run beside this one. */
+/** As run.mjs, but without the wait for a quiet machine, since other tests run beside this one. */
 const RUN = `
 import { Legs } from '${KIT}legs.mjs';
 const { processes, own, extra, maxExtraMs, timeoutMs, graceMs } = JSON.parse(process.argv[1]);
@@ -24,7 +24,7 @@ interface Ran {
   readonly code: number;
 }
 
-/** @param own names of those that have a process of their own; the others share `processes` */
+/** @param own names of files that need their own process; the others share `processes` */
 async function run(
   t: Test,
   files: Record<string, string>,
@@ -53,7 +53,7 @@ async function run(
     JSON.stringify({ processes, own, extra, maxExtraMs, timeoutMs, graceMs }),
     ...paths,
   ];
-  // A run of its own, not a part of this one.
+  // A separate run, not a part of this one.
   const { RUN_SEED: _, TEST_TIMES: __, ...rest } = process.env;
   return await new Promise((done) => {
     execFile(process.execPath, args, { cwd: folder, env: { ...rest, ...env } }, (error, stdout, err) => {
@@ -115,7 +115,7 @@ t.test('tests are counted, not their assertions; every failure is named, with wh
     late: `t.test('long', async (t) => { process.nextTick(() => { throw new Error('out of a turn'); }); await new Promise((done) => setImmediate(done)); t.pass(); });`,
     dead: 'process.exit(3);',
   });
-  // Each is run twice.
+  // Each failed file runs twice.
   t.strictSame([...new Set(lines.filter((line) => line.startsWith('FAILED: ')))].sort(), [
     'FAILED: bad > within > no',
     'FAILED: dead > test unfinished',
@@ -184,7 +184,7 @@ t.test('what hangs is ended; what is left open is a failure', { buffered: true }
   t.match(open.err, /^left open by one of .*open.*: TCP/);
 });
 
-/** Passes when it is run for the second time in its folder, and says from what its random numbers follow (random.ts). */
+/** Passes at its second run in its folder, and prints the seeds of its random numbers (random.ts). */
 const ONCE = `
 import { appendFileSync, readFileSync } from 'node:fs';
 appendFileSync('once', process.env.RUN_SEED + ' ');

@@ -1,4 +1,4 @@
-/** Hostile machines and workers: they have the secret and speak the link's protocol, but send false values to one server, as fast as it lets them. */
+/** Hostile machines and workers: they have the secret and use the link's protocol, but send false values to one server, as fast as it allows. */
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
@@ -18,7 +18,7 @@ import type { Random } from './random.js';
 import { BRIDGE_MESSAGES, CLOCKS, liesOf, SESSION_MESSAGES } from './session-lies.js';
 import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
 
-/** What a hostile peer sends on one connection: correct up to one false value. */
+/** The messages of a hostile peer on one connection: correct except for one false value. */
 interface Story {
   readonly what: string;
   readonly bytes: Buffer;
@@ -29,14 +29,14 @@ const json = (value: unknown): Buffer => {
   return framed(CONTROL, Buffer.concat([uint32(text.length), text]));
 };
 
-/** With the number of the subscription that was asked for. */
+/** A message with the number of the requested subscription. */
 function ofSubscription(message: Buffer, id: number): Buffer {
   const copy = Buffer.from(message);
   copy.writeUInt32LE(id, 5);
   return copy;
 }
 
-/** Takes one after the other, in an order by seed, over and over. */
+/** Deals its items in an order by seed, over and over. */
 class Deck<T> {
   readonly #random: Random;
   readonly #all: readonly T[];
@@ -62,7 +62,7 @@ class Deck<T> {
 /** Facts of a channel with audio. */
 const FACTS = JSON.stringify({ ...NO_FACTS, hopeful: true, hasSegments: true, onAir: 0, metaint: 256 });
 
-/** A machine that feeds a channel, as Redis says. */
+/** A machine that feeds a channel, according to Redis. */
 export class LyingOwner {
   readonly channel: string;
   readonly #t: Test;
@@ -85,17 +85,17 @@ export class LyingOwner {
     );
   }
 
-  /** How many false messages were sent. */
+  /** Number of false messages so far. */
   get count(): number {
     return this.#deck.taken;
   }
 
-  /** Each time another machine, as the one before is left alone. */
+  /** A new machine each time, since the victim avoids the previous one. */
   get #url(): string {
     return `http://127.${10 + this.#place}.${this.#urls >> 8}.${this.#urls & 255}:${this.#port}`;
   }
 
-  /** @param port of the victim, for listeners */
+  /** @param port the victim's, for listeners */
   async start(secret: Buffer, port: number): Promise<void> {
     this.#server = new TapeServer({
       host: '0.0.0.0',
@@ -112,7 +112,7 @@ export class LyingOwner {
     this.#listen(port);
   }
 
-  /** It keeps its lease, and a listener of the victim wants its channel. */
+  /** Keeps its lease, and has a listener of the victim play its channel. */
   async renew(engine: ClusterEngine, port: number): Promise<void> {
     const lease = askedLease(this.channel, { wish: 3, facts: FACTS });
     await engine.lease(leaseQuestion(`owner-${this.channel}`, this.#url, lease)).catch(() => null);
@@ -130,7 +130,7 @@ export class LyingOwner {
     stream.write(greeting());
     let seen = Buffer.alloc(0);
     stream.on('data', (chunk: Buffer) => {
-      // Behind the greeting: the length of the first message, its type, the number of the subscription.
+      // After the greeting: the length of the first message, its type, the number of the subscription.
       seen = Buffer.concat([seen, chunk]);
       if (seen.length < 12 + 9 || seen.length - chunk.length >= 12 + 9) return;
       const id = seen.readUInt32LE(12 + 5);
@@ -139,14 +139,14 @@ export class LyingOwner {
       for (const each of [...message.before, lie, ...message.after]) {
         stream.write(each === lie ? lie : ofSubscription(each, id));
       }
-      // What was accepted is used for a moment.
+      // Gives the victim a moment to use what it accepted.
       setTimeout(() => stream.destroy(), 300).unref();
     });
     return true;
   }
 }
 
-/** A machine that asks the victim for what it has. */
+/** A machine that requests the victim's tapes. */
 export class LyingMachine {
   readonly #deck: Deck<Story & { readonly of: 'tape' | 'sessions' | 'log' }>;
   readonly #random: Random;
@@ -187,7 +187,7 @@ export class LyingMachine {
   /** Never rejects. */
   async lie(url: string, channel: string, options: TapeClientOptions): Promise<void> {
     const { of, bytes } = this.#deck.next();
-    // Each time another machine, as the one before is left alone.
+    // A new machine each time, since the victim avoids the previous one.
     const own = { ...options, node: `liar-${this.#random.int(0, 99)}-${this.#names++}` };
     try {
       const tape = () => askForTape(url, channel, 'listen', own);
@@ -196,18 +196,18 @@ export class LyingMachine {
       stream.write(bytes);
       setTimeout(() => stream.destroy(), 200).unref();
     } catch {
-      // It is refused.
+      // The victim refused it.
     }
   }
 }
 
-/** A worker that an attacker has broken into. */
+/** A worker that an attacker has taken over. */
 export class LyingWorker {
   readonly #deck: Deck<Story>;
   readonly #folder: string;
   #number = 1_000_000;
 
-  /** @param folder the temporary one of the server @param channel which it may do harm to */
+  /** @param folder the server's temporary folder @param channel the channel to attack */
   constructor(random: Random, folder: string, channel: string) {
     this.#folder = folder;
     const said = saidByWorker(channel).flatMap((message) =>
@@ -232,7 +232,7 @@ export class LyingWorker {
     return this.#deck.taken;
   }
 
-  /** Resolves when all is sent, or there is no hub. */
+  /** Resolves when everything is sent, or there is no hub. */
   async lie(): Promise<void> {
     const folder = readdirSync(this.#folder).find((name) => name.startsWith('airsplice-'));
     const path = folder && readdirSync(join(this.#folder, folder)).findLast((name) => name.endsWith('.hub'));
@@ -248,7 +248,7 @@ export class LyingWorker {
   }
 }
 
-/** What a worker says beside tapes and sessions, as it should be. */
+/** Valid messages of a worker other than those of tapes and sessions. */
 export function saidByWorker(channel: string): object[] {
   const input = {
     type: 'now',

@@ -1,5 +1,5 @@
 /**
- * Messages of a link that are well-formed but false: each member of each message at every boundary, by the table of its members
+ * Well-formed but false messages of a link: each member of each message at every boundary, from the table of its members
  * (src/link/wire/members.ts), and plain data with each of its members replaced.
  */
 
@@ -10,9 +10,9 @@ type AnyMembers = Readonly<Record<string, AnyMember>>;
 type Values = Readonly<Record<string, unknown>>;
 
 export interface Lie {
-  /** Which member, and what it says. */
+  /** The false member and its value. */
   readonly what: string;
-  /** Behind what its kind of message begins with. */
+  /** The bytes after the common start of its kind of message. */
   readonly payload: Buffer;
 }
 
@@ -35,15 +35,15 @@ const NUMBERS = [
   -Infinity,
 ];
 const BROKEN_TEXT = Buffer.from([0xff, 0xfe, 0xc0, 0x80]);
-/** Of bytes that a limit would allow to be many. */
+/** Maximum length of bytes whose limit is larger. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** The message as it should be. */
+/** The valid message. */
 export function honest<T extends object>(members: MemberTable<T>, values: T): Buffer {
   return encoded(members as unknown as AnyMembers, values as Values);
 }
 
-/** The same, with one member after the other at each boundary. */
+/** Variants of the message, each with one member at one of its boundaries. */
 export function* lies<T extends object>(members: MemberTable<T>, values: T): Iterable<Lie> {
   yield* liesOf(members as unknown as AnyMembers, values as Values, '');
 }
@@ -147,13 +147,13 @@ function double(value: number): Buffer {
   return bytes;
 }
 
-/** In place of what plain data says. */
+/** Replacements for members of plain data. */
 const OTHERS: readonly unknown[] = [
   ...[undefined, null, true, 0, -1, 0.5, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1, 2 ** 53, 4e9, 1e300, -1e300],
   ...['', 'x', 'No/Where', '\r\n\0', '\ud800', 'x'.repeat(200_000), [], {}, [null], { x: { x: {} } }],
 ];
 
-/** Plain data, with one member after the other in it replaced by what it should not be. */
+/** Variants of plain data, each with one member replaced by a wrong value. */
 export function* plainLies(value: unknown, path = ''): Iterable<{ readonly what: string; readonly value: unknown }> {
   for (const other of OTHERS)
     yield { what: `${path || 'all'}: ${String(JSON.stringify(other)).slice(0, 30)}`, value: other };

@@ -1,4 +1,4 @@
-/** The limits of a push as the configuration has them when it says nothing. */
+/** The default limits of a push in the configuration. */
 
 import type { PushLimits } from '../../src/metadata/push-input.js';
 

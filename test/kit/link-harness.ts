@@ -1,4 +1,4 @@
-/** A channel at a hub, a worker that takes it over a link without a socket, and a clock that stands still. */
+/** A channel at a hub, and a worker that takes it over a link without a socket; the clock stands still until a test moves it. */
 
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
 import type { PlayableAudio } from '../../src/audio/playable-audio.js';
@@ -13,7 +13,7 @@ import { viewOf } from './record.js';
 
 export const FRAME_MS = 26;
 export const FRAME_BYTES = 200;
-/** Until all that a sender has to say is said. */
+/** Time until a sender has sent everything. */
 export const SETTLE_MS = 400;
 
 export class LinkHarness {
@@ -23,7 +23,7 @@ export class LinkHarness {
   names = new TapeNames();
   pipe: LinkPipe = linkPipe();
   sender: TapeSender | null = null;
-  /** What the channel's tape is taken from; another one: `sender.move` says it. */
+  /** The source of the channel's tape; `sender.move` announces another one. */
   served: PlayableAudio;
   /** Why links were closed. */
   readonly broken: unknown[] = [];
@@ -51,7 +51,7 @@ export class LinkHarness {
     return this;
   }
 
-  /** A listener comes to the worker. */
+  /** A listener connects to the worker. */
   enter(): this {
     if (this.linked.listeners++ === 0) this.linked.want(true);
     return this;
@@ -61,7 +61,7 @@ export class LinkHarness {
     if (--this.linked.listeners === 0) this.linked.want(false);
   }
 
-  /** So much audio comes in, in real time: ADTS frames whose bytes count. */
+  /** Feeds audio in real time: ADTS frames, each filled with another byte value. */
   play(ms: number): this {
     for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) {
       this.write();
@@ -81,7 +81,7 @@ export class LinkHarness {
     return this.audio.title(viewOf(`T${number}`, { id: `${number}`, version: number }), agoMs);
   }
 
-  /** All that there is to say goes over. */
+  /** Delivers all pending messages. */
   settle(): this {
     this.flow();
     this.clock.advance(SETTLE_MS);

@@ -1,4 +1,4 @@
-/** Both ends of a link without a socket: bytes go over when a test says so, in pieces of any size, until it is cut. */
+/** Both ends of a link without a socket: a test delivers the bytes, in pieces of any size, until the link is cut. */
 
 import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -7,9 +7,9 @@ export class PipeEnd extends EventEmitter {
   writableLength = 0;
   peer: PipeEnd | null = null;
   isOver = false;
-  /** Given to it since it began. */
+  /** Number of bytes written to it so far. */
   written = 0;
-  /** Nothing goes over for now. */
+  /** True: nothing is delivered. */
   hold = false;
   readonly #pieces: Buffer[] = [];
 
@@ -24,7 +24,7 @@ export class PipeEnd extends EventEmitter {
     return false;
   }
 
-  /** The other end gets `most` bytes of what was written, in one chunk. Returns how many there were. */
+  /** Delivers at most `most` of the written bytes to the other end, in one chunk. Returns their number. */
   deliver(most: number): number {
     if (this.hold) return 0;
     const all = Buffer.concat(this.#pieces);
@@ -37,12 +37,12 @@ export class PipeEnd extends EventEmitter {
     return chunk.length;
   }
 
-  /** As a stream that was refused: here the other end needs no time to read it. */
+  /** Ends the stream, as after a refusal; the other end reads everything at once. */
   end(): void {
     this.destroy();
   }
 
-  /** As a stream: nothing more comes or goes. */
+  /** As for a stream: nothing more is sent or received. */
   destroy(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -63,7 +63,7 @@ export function linkPipe(): LinkPipe {
   return { hub, worker };
 }
 
-/** As a LinkConnection takes it. */
+/** An end, in the type for a LinkConnection. */
 export function asStream(end: PipeEnd): Duplex {
   return end as unknown as Duplex;
 }

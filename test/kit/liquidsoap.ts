@@ -1,6 +1,6 @@
 /**
- * Liquidsoap as an encoder: a script of some outputs that send one sine, with titles at given moments. Written for the versions of
- * Debian 12 and 13; settings are written in another way from 2.2 on.
+ * Liquidsoap as an encoder: a script with some outputs that send one sine, with titles at given moments. For the versions of Debian 12 and 13;
+ * settings have another syntax from 2.2 on.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -17,7 +17,7 @@ export interface LiquidsoapTitle {
   readonly title: string;
 }
 
-/** As `2.1`. */
+/** Major and minor version: `2.1` is [2, 1]. */
 function versionOf(): number[] {
   const [, major, minor] = /Liquidsoap (\d+)\.(\d+)/.exec(
     execFileSync('liquidsoap', ['--version'], { encoding: 'utf8' }),
@@ -25,7 +25,7 @@ function versionOf(): number[] {
   return [Number(major), Number(minor)];
 }
 
-/** @param outputs the arguments of an `output.icecast` each, without host, encoder and source @param encoder a format @param sound an operator */
+/** @param outputs arguments of each `output.icecast`, without host, encoder and source @param encoder a format @param sound an operator */
 export function startLiquidsoap(
   t: Test,
   outputs: readonly string[],
@@ -37,7 +37,7 @@ export function startLiquidsoap(
   return runLiquidsoap(t, titles, sends, sound);
 }
 
-/** @param lines of a script that has titles of `s` @param sound an operator */
+/** @param lines of a script, with the source `s` @param sound an operator */
 export function runLiquidsoap(
   t: Test,
   titles: readonly LiquidsoapTitle[],

@@ -1,4 +1,4 @@
-/** The pages for listeners in Chromium: opened, with what the browser complains of, and what the first player of the page says. */
+/** Opens the pages for listeners in Chromium, and collects the browser's complaints and the state of the page's first player. */
 
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import type { Test } from 'tap';
@@ -8,16 +8,16 @@ import { until } from './until.js';
 export const SKIP = missing('chromium');
 const ARGS = ['--no-sandbox', '--disable-gpu', '--mute-audio', '--autoplay-policy=no-user-gesture-required'];
 
-/** Of whichever player comes first. Its elements are in a shadow root, through which locators see. */
+/** The audio element of the first player. It is in a shadow root, which locators pierce. */
 export const AUDIO = `document.querySelector('airsplice-player').shadowRoot.querySelector('audio')`;
 
 let shared: Promise<Browser> | null = null;
 
 export interface OpenedPage {
   readonly page: Page;
-  /** Errors of scripts, and what a policy has refused. */
+  /** Errors of scripts, and violations of policies. */
   readonly complaints: readonly string[];
-  /** URLs of what it has asked for. */
+  /** The requested URLs. */
   readonly asked: string[];
 }
 
@@ -47,7 +47,7 @@ export async function openListenerPage(
   return { page, complaints, asked };
 }
 
-/** Waits until the first element of this kind has this text. */
+/** Waits until the first matching element has this text. */
 export async function shows(page: Page, selector: string, text: string, withinMs = 10_000): Promise<void> {
   const element = page.locator(selector).first();
   let seen: string | null = null;
@@ -58,14 +58,14 @@ export async function shows(page: Page, selector: string, text: string, withinMs
   await until(isThere, withinMs, () => `${selector} shows "${seen}", not "${text}"`, 50);
 }
 
-/** Waits until pages say that a channel is on air. */
+/** Waits until the server reports that a channel is on air. */
 export async function saysOnAir(base: string, channel = 'demo'): Promise<void> {
   const url = `${base}/web/channels.json?channel=${channel}`;
   const isOnAir = async () => ((await (await fetch(url)).json()) as { onAir: boolean }[])[0]?.onAir === true;
   await until(isOnAir, 10_000, () => `${channel} is not on air`);
 }
 
-/** Pushes as a playout system does. Throws where it is refused. */
+/** Pushes as a playout system does. Throws if it is refused. */
 export async function pushTrack(
   base: string,
   track: Readonly<Record<string, unknown>>,

@@ -2,6 +2,6 @@
 import { writeSync } from 'node:fs';
 
 process.on('newListener', (event) => {
-  // It is added behind this.
+  // The listener is added after this call.
   if (event === 'SIGTERM') queueMicrotask(() => writeSync(2, 'listens to SIGTERM\n'));
 });

@@ -1,4 +1,4 @@
-/** A log whose lines are kept as they were written: their fields, and with them their level and message. */
+/** A log that keeps its lines as objects: fields, level and message. */
 
 import type { Log } from '../../src/base/log.js';
 
@@ -6,7 +6,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: Level; readonly message: string };
 
-/** What kinds of sources were on air, one after the other; null: none. @param of one channel; undefined: whichever */
+/** The kinds of sources on air, in order; null: none. @param of a channel; undefined: any */
 export function sourceChanges(lines: readonly LogLine[], of?: string): unknown[] {
   const changes = lines.filter(({ message }) => message === 'source changed');
   return changes.filter(({ channel }) => of === undefined || channel === of).map(({ heard }) => heard);

@@ -1,4 +1,4 @@
-/** What a node asks of what all nodes have in common (src/cluster/log/shared-log.ts), with what a test does not care for filled in. */
+/** A node's questions to the shared log (src/cluster/log/shared-log.ts), with defaults for members that a test ignores. */
 
 import type { AskedLease, Commit, Joining, LeaseQuestion } from '../../src/cluster/log/log-schema.js';
 
@@ -6,7 +6,7 @@ export function joining(said: Partial<Joining> = {}): Joining {
   return { freshEpoch: 'fresh', epoch: '', seq: 0, id: '', lastStamp: 0, ...said };
 }
 
-/** Of the version behind `before`. */
+/** A commit of the version after `before`. */
 export function commitOf(said: Partial<Commit> = {}): Commit {
   const { before = 0 } = said;
   return {
@@ -33,7 +33,7 @@ export function askedLease(channel: string, said: Partial<AskedLease> = {}): Ask
   return { channel, wish: 1, rank: 0, facts: '', known: null, ...said };
 }
 
-/** All that a node may ask of an origin, with its arguments. */
+/** All questions to an origin, with arguments. */
 export function questionsOf(channel: string) {
   return {
     timeMs: [],

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { longestTurnMs } from './longest-turn.js';
 
-/** Turns that take this CPU time each. */
+/** Turns with this CPU time each. */
 const turns = (...ms: number[]) =>
   longestTurnMs(async () => {
     for (const each of ms) {

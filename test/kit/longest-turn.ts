@@ -1,4 +1,4 @@
-/** The longest turn of this process's loop while something goes on, by CPU: a machine that is busy makes anything late, and costs no CPU. */
+/** The longest turn of this process's loop during some work, by CPU time, which a busy machine does not affect. */
 
 export async function longestTurnMs(during: () => Promise<unknown>): Promise<number> {
   let [longestMs, isOver] = [0, false];

@@ -1,4 +1,4 @@
-/** Folder and names of the files that wait for most of their time, 10 s or more: a run begins with them, or it would wait for the last of them. */
+/** Folder and names of files that mostly wait, for 10 s or more: a run begins with them, or it would end by waiting for the last of them. */
 export const LONGEST = [
   ['app', 'reload'],
   ['audio/ogg', 'ogg'],

@@ -1,4 +1,4 @@
-/** How late this process's own event loop was, for tests that compare with a real clock: it is allowed on top of what is promised. */
+/** Measures the delay of this process's event loop, which tests with a real clock allow in addition to a promised time. */
 
 import type { Test } from 'tap';
 
@@ -24,7 +24,7 @@ export class LoopDelay {
     return Math.max(this.#worstMs, this.#nowLateMs);
   }
 
-  /** All delays together: several may fall into one gap. */
+  /** The sum of all delays, since several may fall into one gap. */
   get totalMs(): number {
     return this.#totalMs + this.#nowLateMs;
   }
@@ -34,14 +34,14 @@ export class LoopDelay {
     this.#lastMs = performance.now();
   }
 
-  /** Also of the tick that is due and has not come yet. A timer's usual few ms are none. */
+  /** The delay of a tick that is due but late. A timer's usual few ms do not count. */
   get #nowLateMs(): number {
     const lateMs = performance.now() - this.#lastMs - TICK_MS;
     return lateMs > TICK_MS ? lateMs : 0;
   }
 }
 
-/** How long something takes, in ms, without the delays of this process. */
+/** The duration of some work, in ms, without this process's delays. */
 export async function timeOf(t: Test, act: () => Promise<unknown>): Promise<number> {
   const late = new LoopDelay(t);
   const startMs = performance.now();

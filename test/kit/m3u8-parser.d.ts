@@ -1,4 +1,4 @@
-/** Types of what is used here of m3u8-parser 7.2.0; the package brings none. */
+/** Types of the used part of m3u8-parser 7.2.0; the package has none. */
 
 declare module 'm3u8-parser' {
   export interface Manifest {

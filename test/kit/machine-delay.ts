@@ -1,13 +1,13 @@
 /**
- * The delay that a shared machine causes: this process did not run (loop-delay.ts), or the measured one was ready to run and got no core
- * (Linux, /proc/PID/schedstat). A measured time is compared after this is subtracted.
+ * The delay caused by a shared machine: this process did not run (loop-delay.ts), or the measured process was ready to run and got no core
+ * (Linux, /proc/PID/schedstat). Tests subtract it from a measured time.
  */
 
 import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
 import { LoopDelay } from './loop-delay.js';
 
-/** The file is read no more often. */
+/** Minimum between two reads of the file. */
 const FRESH_MS = 5;
 
 export class MachineDelay {
@@ -17,14 +17,14 @@ export class MachineDelay {
   #waitedMs = 0;
   #readMs = Number.NEGATIVE_INFINITY;
 
-  /** @param pid of the process that is waited for: its main thread */
+  /** @param pid of the measured process; its main thread counts */
   constructor(t: Test, pid: number) {
     this.#lateness = new LoopDelay(t);
     this.#path = `/proc/${pid}/task/${pid}/schedstat`;
     this.#firstMs = this.#queuedMs();
   }
 
-  /** Of both, since the beginning; never falls but by the few ms of a tick that was not late after all. */
+  /** Total delay of both processes. It only ever falls by the few ms of a tick that was not late after all. */
   get totalMs(): number {
     const nowMs = performance.now();
     if (nowMs - this.#readMs >= FRESH_MS) {
@@ -34,7 +34,7 @@ export class MachineDelay {
     return this.#waitedMs + this.#lateness.totalMs;
   }
 
-  /** As last seen where the system does not say, or the process has ended. */
+  /** The last known value if the system does not report it, or the process has ended. */
   #queuedMs(): number {
     try {
       return Number(readFileSync(this.#path, 'latin1').split(' ')[1]) / 1e6;

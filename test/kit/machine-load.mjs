@@ -1,6 +1,6 @@
 /**
- * What the machine did in the last seconds, to be read beside a failure: its load, what other machines on the host took of it, how late an idle
- * process was.
+ * The state of the machine in the last seconds, printed with a failure: its load, the CPU time stolen by other machines on the host, the delay of
+ * an idle process.
  */
 
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export class MachineLoad {
   #lastMs = performance.now();
   #timer;
 
-  /** Looks from now on, until `close`. */
+  /** Measures until `close`. */
   constructor() {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
     this.#timer.unref();
@@ -24,17 +24,17 @@ export class MachineLoad {
     clearInterval(this.#timer);
   }
 
-  /** @returns how late this process, which does next to nothing, was at the most, in ms */
+  /** @returns the longest delay of this nearly idle process, in ms */
   get idleDelayMs() {
     return Math.max(0, ...this.#ticks.map(({ lateMs }) => lateMs));
   }
 
-  /** @returns the share of the processors' time that was not idle, 0 to 1; 0 where the system does not say */
+  /** @returns the busy share of the CPU time, 0 to 1; 0 if the system does not report it */
   get busyShare() {
     return this.#share('busy');
   }
 
-  /** The same, of the last `ms` only. */
+  /** As `busyShare`, for the last `ms`. */
   busyShareOver(ms) {
     return this.#share('busy', Math.ceil(ms / TICK_MS));
   }
@@ -61,7 +61,7 @@ export class MachineLoad {
   }
 }
 
-/** Of all processors since the start of the machine, in ticks (proc(5), /proc/stat). */
+/** Times of all processors since the machine's start, in ticks (proc(5), /proc/stat). */
 function processorTimes() {
   try {
     const [, ...times] = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/\s+/);

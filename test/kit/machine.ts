@@ -1,4 +1,4 @@
-/** The server with a hub and workers, as an operator starts it: its processes, and which of them has whose connection. Linux only. */
+/** The server with a hub and workers, as an operator starts it: its processes, and the owners of connections. Linux only. */
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { demoYaml } from './server.js';
 import { tempFolder } from './temp-folder.js';
 import { until } from './until.js';
 
-/** Of each machine. */
+/** Number of workers of each machine. */
 export const WORKERS = 2;
-/** No promise: how long four processes of Node.js may take to start where ten files of tests have the machine (up to 20 s were seen). */
+/** Not a promise: time for four processes of Node.js to start while ten test files run (up to 20 s were seen). */
 export const RESTARTED_MS = 60_000;
 
 interface Child {
@@ -32,7 +32,7 @@ export class Machine {
     this.folder = folder;
   }
 
-  /** @param yaml makes the configuration @param launcher as ServerProcess has it */
+  /** @param yaml makes the configuration @param launcher as in ServerProcess */
   static async start(
     t: Test,
     yaml: (port: number) => string = (port) => demoYaml('', port),
@@ -50,7 +50,7 @@ export class Machine {
       RESTARTED_MS,
       () => server.err.slice(-1000),
     );
-    // The supervisor is killed at the end: its children end by themselves.
+    // The test kills the supervisor at its end; the children then end by themselves.
     return machine;
   }
 
@@ -62,7 +62,7 @@ export class Machine {
     return join(this.folder, 'config.yaml');
   }
 
-  /** Its processes but for the supervisor, by what they call themselves. */
+  /** Its processes other than the supervisor, by process titles. */
   get children(): Child[] {
     const out = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(this.server.child.pid)], { encoding: 'utf8' });
     return out
@@ -75,23 +75,23 @@ export class Machine {
     return this.children.flatMap((child) => (child.role === role ? [child.pid] : []));
   }
 
-  /** How often its log says this. */
+  /** Number of occurrences in its log. */
   logged(text: string): number {
     return this.server.err.split(text).length - 1;
   }
 
-  /** The end of its log, without titles. */
+  /** The end of its log, without lines about titles. */
   get news(): string {
     const lines = this.server.err.split('\n').filter((line) => !/"msg":"(title|the event loop)/.test(line));
     return lines.join('\n').slice(-3000);
   }
 
-  /** The process that has the other end of a connection. */
+  /** The process with the server's end of a connection. */
   ownerOf(player: Player): number {
     return this.ownersOf([player])[0]!;
   }
 
-  /** Of each of them. */
+  /** The owner of each connection. */
   ownersOf(players: readonly Player[]): number[] {
     const owners = this.#owners();
     return players.map(({ socket }) => {
@@ -101,12 +101,12 @@ export class Machine {
     });
   }
 
-  /** Undefined: none has it at this moment, as when what the system says has changed while it was read. */
+  /** Undefined: not found, for example because the system's list changed while it was read. */
   ownerNow({ socket }: Pick<Player, 'socket'>): number | undefined {
     return this.#owners().get(socket.localPort!);
   }
 
-  /** The port of a connection's other end → the process that has it. */
+  /** Client's port of a connection → process of the server that owns it. */
   #owners(): Map<number, number> {
     const owners = new Map<number, number>();
     for (const { pid } of this.children) for (const port of heldAt(this.port, pid)) owners.set(port, pid);
@@ -114,7 +114,7 @@ export class Machine {
   }
 
   async push(song: string, channel = 'demo'): Promise<number> {
-    // A connection that is kept would be with one worker.
+    // A persistent connection would stay with one worker.
     const headers = { connection: 'close' };
     const response = await fetch(`${this.server.base}/metapush/${channel}/${channel}-token?song=${song}`, { headers });
     await response.text();
@@ -122,13 +122,13 @@ export class Machine {
   }
 }
 
-/** Bytes that belong to no frame, behind the tag in the place of the first one (audio/tape/entry.ts) and before the last one, which may be cut. */
+/** Number of bytes outside of frames, between the tag in place of the first frame (audio/tape/entry.ts) and the last frame, which may be cut. */
 export function strayBytes(audio: Buffer): number {
   const tag = audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0;
   return framesIn(audio.subarray(tag)).skippedBytes;
 }
 
-/** Listeners until each worker has one; the first of each. */
+/** Connects listeners until each worker has one; returns the first of each. */
 export async function onePerWorker(t: Test, machine: Machine, path = '/demo.mp3'): Promise<Map<number, Player>> {
   const players = new Map<number, Player>();
   await until(async () => {
@@ -136,7 +136,7 @@ export async function onePerWorker(t: Test, machine: Machine, path = '/demo.mp3'
     t.teardown(() => player.close());
     await player.until(({ audioBytes }) => audioBytes > 0);
     const pid = machine.ownerNow(player);
-    // To a worker a channel's first audio may be news yet.
+    // A worker may not have the channel's first audio yet.
     if (player.status !== 200 || pid === undefined || players.has(pid)) player.close();
     else players.set(pid, player);
     return players.size === WORKERS;

@@ -1,6 +1,6 @@
 /**
- * Ogg streams made by hand, true and forged: heads and packets of Opus and FLAC with the fields that the caller names, pages that announce
- * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg/ogg.test.ts.
+ * Synthetic Ogg streams, valid and forged: headers and packets of Opus and FLAC with fields from the caller, pages that announce bytes that never
+ * arrive. For attacks and fuzzers; test/audio/ogg/ogg.test.ts has streams of real encoders.
  */
 
 import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg/ogg-page.js';
@@ -8,7 +8,7 @@ import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg/ogg-pa
 const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.from('380180bb0000000000', 'hex')]);
 const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);
 const FLAC_COMMENTS = Buffer.concat([Buffer.from([0x84, 0, 0, 8]), Buffer.alloc(8)]);
-/** 20 ms of CELT, stereo, as quiet as can be. */
+/** 20 ms of CELT, stereo, silent. */
 const OPUS_PACKET = Buffer.from('fcfffe', 'hex');
 
 export interface OpusFacts {
@@ -40,7 +40,7 @@ export function flacHeaders({ hertz, channels = 2, bits = 16 }: FlacFacts): Buff
   return [head, FLAC_COMMENTS];
 }
 
-/** 20 ms of Opus that say their number; no decoder has ever seen them. */
+/** A packet of 20 ms of Opus that contains its number; no decoder has checked it. */
 export function numberedPacket(number: number): Buffer {
   const packet = Buffer.alloc(60, 1);
   packet[0] = 0xfc;
@@ -48,7 +48,7 @@ export function numberedPacket(number: number): Buffer {
   return packet;
 }
 
-/** The header of a frame of FLAC that says how many samples it has, up to 65,536, and its number. */
+/** A FLAC frame's header with a number of samples, up to 65,536, and the frame's number. */
 export function flacPacket(number: number, samples: number): Buffer {
   const packet = Buffer.alloc(40, 1);
   packet.set([0xff, 0xf8, 0x70, 0x18, number & 0x7f, (samples - 1) >> 8, (samples - 1) & 0xff]);
@@ -56,7 +56,7 @@ export function flacPacket(number: number, samples: number): Buffer {
   return packet;
 }
 
-/** Comments as OpusTags and Vorbis have them, behind their magic. */
+/** Comments as in OpusTags and Vorbis, after their magic. */
 export function comments(...fields: (string | Buffer)[]): Buffer {
   const number = (n: number) => {
     const bytes = Buffer.alloc(4);
@@ -78,7 +78,7 @@ export function opusLink(serial: number, packets: number, ...fields: (string | B
   return Buffer.concat([writer.take(), opusPages(serial, 2, packets)]);
 }
 
-/** @param sequence of the first page */
+/** @param sequence number of the first page */
 export function opusPages(serial: number, sequence: number, packets: number): Buffer {
   const writer = new PageWriter(serial, sequence, 0);
   for (let n = 1; n <= packets; n++) {
@@ -101,7 +101,7 @@ function flacHead(hertz: number): Buffer {
   return head;
 }
 
-/** FLAC that claims any sample rate; each packet has ten bytes and says that it holds 65,536 samples, or 4,608. */
+/** FLAC that claims this sample rate; each packet has ten bytes, and claims 65,536 samples, or 4,608. */
 export function flacLink(serial: number, hertz: number, packets: number, samplesCode = 7): Buffer {
   const writer = new PageWriter(serial, 0, FIRST);
   writer.packet(flacHead(hertz), 0);
@@ -117,14 +117,14 @@ export function flacLink(serial: number, hertz: number, packets: number, samples
   return writer.take();
 }
 
-/** The head of a page that announces 65,025 bytes and lies. */
+/** A page's header that announces 65,025 bytes, which do not follow. */
 export function forgedHead(): Buffer {
   const head = Buffer.alloc(PAGE_HEADER_BYTES + 255, 0xff);
   head.write('OggS\x00\x00', 0, 'latin1');
   return head;
 }
 
-/** Forged heads of 27 bytes, each the lacings of those before: a reader that believes them computes a CRC over 54 KB for each. */
+/** Forged headers of 27 bytes, each in the lacings of the previous ones: a naive reader computes a CRC over 54 KB for each. */
 export function forgedHeads(count: number): Buffer {
   return Buffer.alloc(PAGE_HEADER_BYTES * count, forgedHead().subarray(0, PAGE_HEADER_BYTES));
 }

@@ -1,6 +1,5 @@
 /**
- * The store of tests: keeps states as JSON text, so that what is loaded is what a disk would give back, and nothing that a caller
- * still holds can change it.
+ * The store of tests. It keeps states as JSON text, so that loaded ones are as from a disk, and callers cannot change stored ones.
  */
 
 import type { Clock } from '../../src/base/clock.js';
@@ -26,7 +25,7 @@ export class MemoryStore implements Store {
   readonly #documents = new Map<string, string>();
   /** Oldest first. */
   readonly #history = new Map<string, HistoryEntry[]>();
-  /** By kind, by scope, by time. */
+  /** Kind → scope → time → figures. */
   readonly #figures = new Map<string, Map<string, Map<number, string>>>();
   readonly #bounds: HistoryBounds;
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;

@@ -1,4 +1,4 @@
-/** A small file in MaxMind's format (MaxMind DB file format 2.0): networks and what is said of them. */
+/** Makes a small file in MaxMind's format (MaxMind DB file format 2.0): networks and their values. */
 
 import { isIPv4 } from 'node:net';
 import { addressBytes } from '../../src/base/ip.js';
@@ -9,7 +9,7 @@ type Node = [Node | number | null, Node | number | null];
 const SEPARATOR = Buffer.alloc(16);
 const MARKER = Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1');
 
-/** @param networks as 192.0.2.0/24 or 2001:db8::/32, none in another @returns the file */
+/** @param networks such as 192.0.2.0/24 or 2001:db8::/32, not nested @returns the file */
 export function mmdb(networks: Readonly<Record<string, Value>>): Buffer {
   const root: Node = [null, null];
   const data: Buffer[] = [];

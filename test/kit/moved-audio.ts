@@ -1,4 +1,4 @@
-/** An audio element whose clock tests move, by next to nothing at each look unless it `standsStill`. What it plays is that of who extends it. */
+/** A fake audio element whose clock tests move; each read moves it minimally unless it `standsStill`. Subclasses define what it plays. */
 
 import type { AudioElement } from '../../src/client/types.js';
 
@@ -53,7 +53,7 @@ export class MovedAudio extends EventTarget implements AudioElement {
     this.goOn(() => seconds);
   }
 
-  /** Behind that it has no more to play: one that had some and stood still would be taken for a broken one. */
+  /** Continues with no more to play after that; an element with audio that stood still would count as broken. */
   goOn(clock: () => number): void {
     this.clock = clock;
     this.readyState = 4;

@@ -1,15 +1,15 @@
-/** Reads initialization sections and fragments of MP4, strictly: what does not add up throws. Shares nothing with what writes them. */
+/** Reads initialization sections and fragments of MP4, independently of the code under test; throws at any inconsistency. */
 
 import { readTag } from './id3.js';
 
 interface Box {
   readonly type: string;
-  /** From the start of what was read. */
+  /** Offset from the start of the bytes. */
   readonly at: number;
   readonly body: Buffer;
 }
 
-/** Boxes one behind the other, to the last byte. */
+/** Reads consecutive boxes up to the last byte. */
 export function boxesIn(bytes: Buffer): Box[] {
   const boxes: Box[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -21,7 +21,7 @@ export function boxesIn(bytes: Buffer): Box[] {
   return boxes;
 }
 
-/** The one box of this path. */
+/** The only box at this path. */
 function boxAt(bytes: Buffer, ...path: readonly string[]): Buffer {
   let body = bytes;
   for (const type of path) {
@@ -33,14 +33,14 @@ function boxAt(bytes: Buffer, ...path: readonly string[]): Buffer {
 }
 
 export interface ReadInit {
-  /** Of the sample entry, and of the box in it. */
+  /** Type of the sample entry, and of the box in it. */
   readonly entry: string;
   readonly channels: number;
   readonly bits: number;
   readonly sampleRate: number;
   readonly configType: string;
   readonly config: Buffer;
-  /** In moov, and of the track. */
+  /** Of the movie, and of the track. */
   readonly timescales: readonly number[];
   readonly trackId: number;
 }

@@ -1,6 +1,6 @@
 /**
- * MPD as a player, with its null output, which keeps time. A shell beside it asks it twice a second what it shows, and takes commands on its
- * input (`mpc …`). Needs bash and mpc too.
+ * MPD as a player, with its null output, which keeps time. A shell polls its state twice a second, and takes commands on its input (`mpc …`).
+ * Needs bash and mpc too.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ while kill -0 $! 2>&-; do
   mpc status 'state: %state% %currenttime%'
 done`;
 
-/** @param output a type of its outputs */
+/** @param output type of its output */
 export function mpdConfig(folder: string, output: 'null' | 'pulse'): void {
   writeFileSync(
     join(folder, 'mpd.conf'),
@@ -40,7 +40,7 @@ export const mpdPlayer: PlayerKind = {
   shows: (title) => `title: ${titleLine(title)}\n`,
   complaint: /error|exception|fail|lost|corrupt|invalid|warning/i,
   position: /^state: playing (\d+):(\d+)$/,
-  // What mpc says of both.
+  // mpc's output for both states.
   stopped: /^state: (?:paused|stopped)/m,
   again: "mpc status '%state%' | grep -q playing || mpc -q play",
   limits: { flac: 'one link' },

@@ -1,7 +1,6 @@
 /**
- * MPD as an encoder: its shout output, with any of its encoder plugins, playing one file over and over. It paces itself by pages: each
- * is sent whole at the beginning of its playing time, so that Ogg comes in pieces of seconds. (Its FLAC is refused by libshout before any
- * audio is sent.)
+ * MPD as an encoder: its shout output, with any of its encoder plugins, plays one file over and over. It sends each page whole at the start of its
+ * playing time, so Ogg arrives in pieces of seconds. (libshout refuses its FLAC before any audio is sent.)
  */
 
 import { execFile, execFileSync } from 'node:child_process';
@@ -18,11 +17,11 @@ export interface MpdOptions {
   readonly port: number;
   readonly mount: string;
   readonly password: string;
-  /** Of an `audio_output`: lines such as `encoder "vorbis"`. */
+  /** Lines of its `audio_output`, such as `encoder "vorbis"`. */
   readonly encoder: string;
 }
 
-/** A file of tone, digital silence and tone, with the seconds of each. */
+/** Makes a file of a tone, digital silence and a tone, with the seconds of each. */
 export function makeQuiet(t: Test, hertz: number, [first, silent, last]: readonly [number, number, number]): string {
   const path = join(tempFolder(t), 'quiet.wav');
   const tone = (seconds: number) => `sine=frequency=500:sample_rate=${hertz}:duration=${seconds}`;
@@ -32,12 +31,12 @@ export function makeQuiet(t: Test, hertz: number, [first, silent, last]: readonl
   return path;
 }
 
-/** A client's command to it, and what it answers; null: no. */
+/** Sends a client's command; resolves with the answer, or null for an error. */
 type Client = (...args: string[]) => Promise<string | null>;
 
 const clients = new WeakMap<Program, Client>();
 
-/** Resolves when it plays, or has been asked to. @param file its folder becomes the music folder; it is played first, then `more` of there */
+/** Resolves when it plays, or was asked to. @param file is played first, then `more` from its folder, which becomes the music folder */
 export async function startMpd(
   t: Test,
   file: string,
@@ -70,7 +69,7 @@ audio_output {
   );
   const program = new Program(t, 'mpd', ['--no-daemon', '--stderr', config]);
   const env = { ...process.env, MPD_HOST: socket };
-  // Its answer may wait for ours: MPD connects before it says that it plays.
+  // MPD answers `play` only after it has connected, which waits for our server's answer.
   const client: Client = (...args) =>
     promisify(execFile)('mpc', args, { env, timeout: 10_000 }).then(
       ({ stdout }) => stdout,
@@ -109,16 +108,16 @@ const mpd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): Enc
   },
   rests: async (program) => !(await clients.get(program)!('status'))?.includes('[playing]'),
   refused,
-  // Not with another output either that keeps it playing (seen for 45 s).
+  // Not even with another output that keeps it playing (observed for 45 s).
   onLoss: 'stays away',
 });
 
-/** As its user asks it, or a loop beside it. */
+/** Starts playback again, as its user or a loop in a shell does. */
 export async function playAgain(program: Program): Promise<void> {
   await clients.get(program)!('play');
 }
 
-/** It plays no further, with an error in `mpc status`, until its user says so. */
+/** It stops with an error in `mpc status`, until its user starts it again. */
 const REFUSED = { tries: [1, 1], says: /problem opening connection .*Login failed/, ends: true } as const;
 
 export const mpds: readonly EncoderKind[] = [mpd('mp3', alwaysRefused(REFUSED)), mpd('vorbis', {}), mpd('opus', {})];

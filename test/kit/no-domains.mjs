@@ -1,6 +1,6 @@
 /**
- * Loaded before tap in a process of a pool: tap follows every promise and timer with async hooks, to know of an error that is thrown later which
- * test it came from, and that costs a fifth of the CPU time of the tests. Here such an error fails the file that runs (file-runner.mjs).
+ * Loaded before tap in a process of a pool: disables tap's async hooks, which follow every promise and timer to attribute later errors to tests, at
+ * a fifth of the tests' CPU time. Here such an error fails the current file (file-runner.mjs).
  */
 
 import asyncHooks from 'node:async_hooks';

@@ -1,4 +1,4 @@
-/** Nodes of a cluster as processes of their own, on one Redis, with the same channels: encoders, files and listeners that check each byte. */
+/** Nodes of a cluster as separate processes, on one Redis, with the same channels: encoders, files and listeners that check each byte. */
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -16,25 +16,25 @@ import { until } from './until.js';
 
 export const SECRET = 'a secret that all nodes of this test know';
 export const FILE_FRAMES = 2400;
-/** Of the stamped file that a node plays where it has one. */
+/** Source number of the stamped file of a node. */
 export const FILE_SOURCE = 900;
 
 export interface NodeSetting {
-  /** Of channel `live`, in order; a number: a file of this stamped source. */
+  /** Sources of the channel `live`, in order; a number: a file of this stamped source. */
   readonly sources?: readonly ('encoder' | number)[];
   /** Options of its encoder. */
   readonly encoder?: string;
   readonly mayFeed?: boolean;
   readonly workers?: number;
   readonly level?: string;
-  /** Where it runs; absent: here. */
+  /** The host that it runs on; absent: this one. */
   readonly host?: Host;
   /** Added to its environment. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Of channel `live`. */
+  /** `maxListeners` of the channel `live`. */
   readonly maxListeners?: number;
   readonly delaySeconds?: number;
-  /** Other nodes come to its tapes by way of `proxyPort`. */
+  /** Whether other nodes reach its tapes through `proxyPort`. */
   readonly isBehindProxy?: boolean;
   /** Added to its configuration. */
   readonly more?: string;
@@ -42,17 +42,17 @@ export interface NodeSetting {
   readonly addresses?: string;
 }
 
-/** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
+/** Number of workers of each node: TEST_WORKERS, or else the default. */
 const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
-/** Where what all nodes have in common is: a Redis, the one that a Sentinel names, another node or the first of some, the node itself. */
+/** The place of the shared log: a Redis, the one that a Sentinel names, another node or one of several, or the node itself. */
 export type CommonPlace = RedisServer | RedisPair | ClusterNode | readonly ClusterNode[] | null;
 
 export class ClusterNode {
   readonly name: string;
   readonly port: number;
   readonly tapesPort: number;
-  /** A free port in front of that. */
+  /** A free port for a proxy in front of that. */
   readonly proxyPort: number;
   readonly folder: string;
   readonly host: Host | null;
@@ -112,7 +112,7 @@ ${more}`;
     if (common instanceof ClusterNode) return ClusterNode.#wayTo([common]);
     if (common instanceof RedisServer) return `  url: ${common.url}`;
     if (!('sentinel' in common)) return `  origins: ${JSON.stringify(common.map((node) => node.#tapesUrl))}`;
-    // The URL has what a Sentinel does not say; its place is of no account.
+    // The URL has what a Sentinel does not name; its host is ignored.
     return `  url: redis://nowhere.invalid:1/0\n  sentinels: ['${common.sentinel}']\n  master: ${common.name}`;
   }
 
@@ -137,12 +137,12 @@ ${more}`;
     return `ws://127.0.0.1:${this.port}`;
   }
 
-  /** What it has logged. */
+  /** Its log. */
   get said(): string {
     return `${this.#process?.out ?? ''}${this.#process?.err ?? ''}`;
   }
 
-  /** Of its hub, or of its workers. */
+  /** Process ids of its hub, or of its workers. */
   pidsOf(role: 'hub' | 'worker'): number[] {
     const out = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', `${this.#process!.child.pid}`], { encoding: 'utf8' });
     return [...out.matchAll(/^\s*(\d+)\s+airsplice (hub|worker)/gm)].flatMap(([, pid, found]) =>
@@ -150,13 +150,13 @@ ${more}`;
     );
   }
 
-  /** All its processes at once, as where the machine stands still, or goes on. */
+  /** Suspends or resumes all its processes, as if the machine hung. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     const all = [this.#process!.child.pid!, ...this.pidsOf('hub'), ...this.pidsOf('worker')];
     for (const pid of all) process.kill(pid, signal);
   }
 
-  /** kill -9 of all its processes at once, as where the machine is gone. */
+  /** Kills all its processes at once (kill -9), as if the machine were gone. */
   async kill(): Promise<void> {
     const pid = this.#process!.child.pid!;
     const children = childrenOf(pid);
@@ -168,7 +168,7 @@ ${more}`;
     );
   }
 
-  /** Politely. */
+  /** Stops it politely. */
   async end(): Promise<void> {
     await this.#process!.end('SIGTERM');
   }
@@ -185,7 +185,7 @@ function childrenOf(pid: number): number[] {
   return out.split('\n').filter(Boolean).map(Number);
 }
 
-/** Resolves when each of them hears this source. */
+/** Resolves when each listener hears this source. */
 export async function allHear(listeners: readonly StampedListener[], source: number, ms = 10_000): Promise<void> {
   const hears = ({ reader }: StampedListener) => reader.runs.at(-1)?.source === source;
   await until(
@@ -196,7 +196,7 @@ export async function allHear(listeners: readonly StampedListener[], source: num
   );
 }
 
-/** Fails where one of them was ended, or has heard what is not a frame. */
+/** Fails if a listener's connection ended, or if it received anything but frames. */
 export function allAreWell(t: Test, listeners: readonly StampedListener[], what: string): void {
   for (const [i, { player, reader }] of listeners.entries()) {
     if (player.closed) t.fail(`${what}: listener ${i} was ended`);

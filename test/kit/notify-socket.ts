@@ -1,4 +1,4 @@
-/** The socket at which systemd hears of a service (sd_notify(3)), kept by Python, since Node has none of its kind. */
+/** The socket for a service's messages to systemd (sd_notify(3)), in Python, since Node has no datagram sockets of this kind. */
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import { until } from './until.js';
 
-/** Files that come along are closed: by that the sender knows that its message was read (BARRIER). */
+/** Closes received file descriptors, by which the sender knows that its message was read (BARRIER). */
 const RECEIVER = `
 import json, os, socket, sys
 server = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -20,7 +20,7 @@ while True:
 `;
 
 export class NotifySocket {
-  /** NOTIFY_SOCKET */
+  /** The value for NOTIFY_SOCKET. */
   readonly path: string;
   /** Every line, in order, without barriers. */
   readonly lines: string[] = [];
@@ -45,7 +45,7 @@ export class NotifySocket {
     return this.lines.filter((each) => each === line).length;
   }
 
-  /** Waits for `count` of this line, or one that begins with it. */
+  /** Waits for `count` lines that begin with this text. */
   async heard(line: string, count = 1, ms = 30_000): Promise<void> {
     await until(
       () => this.lines.filter((each) => each.startsWith(line)).length >= count,

@@ -1,8 +1,8 @@
-/** What a chain of Ogg links must be, page by page. */
+/** Checks a chain of Ogg links, page by page. */
 
 import { LAST, type OggPage, PAGE_HEADER_BYTES, pageBytes, readPage } from '../../src/audio/ogg/ogg-page.js';
 
-/** Its whole pages; null: one with a wrong CRC. */
+/** The complete pages; null: a page with a wrong CRC. */
 export function pagesOf(bytes: Buffer): (OggPage | null)[] {
   const pages: (OggPage | null)[] = [];
   for (let at = 0; bytes.length - at >= PAGE_HEADER_BYTES; ) {
@@ -14,7 +14,7 @@ export function pagesOf(bytes: Buffer): (OggPage | null)[] {
   return pages;
 }
 
-/** How many links begin in it, and what is wrong with its pages; `''`: nothing. */
+/** The number of links that begin in it, and a fault of its pages; '': none. */
 export function chainOf(bytes: Buffer): { readonly links: number; readonly fault: string } {
   let [links, serial, next, isOver] = [0, -1, 0, true];
   for (const page of pagesOf(bytes)) {

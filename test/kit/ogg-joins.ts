@@ -1,8 +1,8 @@
-/** What listeners of an Ogg tape are sent. */
+/** The bytes that listeners of an Ogg tape receive. */
 
 import type { OggTape } from '../../src/audio/ogg/ogg-tape.js';
 
-/** The bytes of a listener without ICY who joins at segment `from`, up to segment `to`, not included. */
+/** The bytes for a listener without ICY who joins at segment `from`, up to segment `to`, exclusive. */
 export function joinedAt(tape: OggTape, from: number, to = tape.head): Buffer {
   const rendering = tape.rendering(false);
   const parts: Buffer[] = [];

@@ -1,6 +1,6 @@
 /**
- * oggfwd, which forwards the Ogg on its input and paces it by its pages: here a chain of links, each made by ffmpeg with the title that
- * stands in a file at that moment.
+ * oggfwd, which forwards the Ogg on its input, paced by its pages: here a chain of links, each made by ffmpeg with the title that is in a file at
+ * that moment.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { Program } from './program.js';
 import { tempFolder } from './temp-folder.js';
 
 const ENCODERS = { vorbis: 'libvorbis', opus: 'libopus' };
-/** How long a link is. */
+/** Duration of a link. */
 const SECONDS = 5;
 const titles = new WeakMap<Program, string>();
 

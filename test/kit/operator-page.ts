@@ -1,4 +1,4 @@
-/** The operator page in a real browser before the whole server: what its tests share. */
+/** The operator page in a real browser with the whole server, for several test files. */
 
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -12,7 +12,7 @@ export const SKIP = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 export const PATIENCE_MS = 20_000;
 
 process.env['ADMIN_TEST_LOOKER'] = 'may look at the page';
-/** `demo` plays a file; `studio` an encoder, or the same file until it comes; `other` and `slow` the file, the last with a metaint of its own. */
+/** `demo` plays a file; `studio` an encoder, or the file without one; `other` and `slow` the file, `slow` with another metaint. */
 export const PAGE_YAML = demoYaml(`
       other: { bitrateKbps: 128, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
       slow: { bitrateKbps: 128, metaint: 32768, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
@@ -25,13 +25,13 @@ admin:
 const ALL = { username: 'all', password: 'may do all of it' };
 export const LOOKER = { username: 'looker', password: 'may look at the page' };
 
-/** Of all tests of a file that have a page open; closed with the last page, since nothing ends while it runs. */
+/** Shared by all tests of a file that have a page open; closed with the last page, since it keeps the process alive. */
 let shared: Promise<Browser> | null = null;
 let pages = 0;
 
 interface Opened {
   readonly page: Page;
-  /** Errors of scripts, and what the policy or a request refused. */
+  /** Errors of scripts, violations of policies, and refused requests. */
   readonly complaints: string[];
 }
 
@@ -39,7 +39,7 @@ interface PageOptions extends Omit<BrowserContextOptions, 'httpCredentials'> {
   readonly httpCredentials?: typeof ALL;
 }
 
-/** A page before anybody has logged in. */
+/** Opens a page without a login. */
 export async function openForm(t: Test, url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   shared ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
   pages++;
@@ -60,7 +60,7 @@ export async function openForm(t: Test, url: string, options: BrowserContextOpti
   return { page, complaints };
 }
 
-/** A page, by a user who may do all unless the options say another. */
+/** Opens a page, by default as the user with all rights. */
 export async function openPage(t: Test, url: string, options: PageOptions = {}): Promise<Opened> {
   const { httpCredentials = ALL, ...others } = options;
   const { page, complaints } = await openForm(t, url, others);
@@ -68,13 +68,13 @@ export async function openPage(t: Test, url: string, options: PageOptions = {}):
   await page.getByLabel('Password').fill(httpCredentials.password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.locator('#user', { hasText: httpCredentials.username }).waitFor();
-  // The form's 401 is none.
+  // The form's 401 does not count.
   complaints.length = 0;
   await page.goto(url);
   return { page, complaints };
 }
 
-/** Waits until an element is there that has this text. */
+/** Waits for an element with this text. */
 export async function sees(page: Page, selector: string, text: string | RegExp, withinMs?: number): Promise<void> {
   await page
     .locator(selector)
@@ -83,7 +83,7 @@ export async function sees(page: Page, selector: string, text: string | RegExp, 
     .waitFor({ ...(withinMs !== undefined && { timeout: withinMs }) });
 }
 
-/** Presses a button, looks at the question, and says yes. */
+/** Presses a button, and confirms the question. */
 export async function confirm(page: Page, button: string | RegExp, yes: string | RegExp): Promise<void> {
   await page.getByRole('button', { name: button }).first().click();
   await page.locator('dialog').getByRole('button', { name: yes }).click();

@@ -1,14 +1,14 @@
-/** A limit of this very process, lowered for a while: what a full disk or a table of files without room is to the one who asks. */
+/** Lowers a limit of this process for a while, which has the effect of a full disk or a full table of open files. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Runs `act` while this process has no more than this of a resource; its own limit is back then, whatever happened. Not beside other tests.
- * @param resource as prlimit(1) names it
+ * Runs `act` with a lower limit of a resource, and restores the limit in any case. Not in parallel with other tests.
+ * @param resource its name in prlimit(1)
  */
 export async function withLimit(resource: 'fsize' | 'nofile', most: number, act: () => Promise<void>): Promise<void> {
-  // Begun before, since without a file descriptor none can be: it lowers the limit, and gives it back when its input ends.
+  // Started first, since no process can start without file descriptors: it lowers the limit, and restores it at the end of its input.
   const script =
     'o="--pid $1 --$2" && s=$(prlimit $o --noheadings --raw -o SOFT) && prlimit $o="$3:" && echo low && cat && prlimit $o="$s:"';
   const child = spawn('sh', ['-c', script, 'sh', String(process.pid), resource, String(most)], {
@@ -17,7 +17,7 @@ export async function withLimit(resource: 'fsize' | 'nofile', most: number, act:
   const ended = once(child, 'close');
   const first = await Promise.race([once(child.stdout, 'data'), ended]);
   if (String(first[0]) !== 'low\n') throw new Error(`prlimit failed: ${first.join()}`);
-  // The limit counts for a file that takes this test's output too, and lmdb prints what it rejects with.
+  // The limit also applies to a file with this test's output, to which lmdb prints its errors.
   const print = console.error;
   console.error = () => undefined;
   try {

@@ -1,18 +1,18 @@
 /**
- * Sleeps, by what they are for. What a test waits for, it waits for with `until` (until.ts) or, for bytes that a server has to read apart,
- * with `arrived` (wire.ts). test/tree.test.ts holds that tests sleep in no other way.
+ * Sleeps, named by purpose. To wait for something, tests use `until` (until.ts), or, for bytes that a server must read separately, `arrived`
+ * (wire.ts). test/tree.test.ts checks that tests sleep in no other way.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from './until.js';
 
-/** The time for which a test asserts that nothing happens: longer than what must not happen would take. */
+/** The time in which a test asserts that nothing happens; longer than the unwanted event would take. */
 export const quietFor = (ms: number): Promise<void> => sleep(ms);
 
-/** A peer, a disk or a person that takes its time, or comes at any moment. */
+/** The delay of a slow peer, disk or person, or a random moment. */
 export const pause = (ms: number): Promise<void> => sleep(ms);
 
-/** Holds this thread, and with it all that runs on its event loop, at no CPU. */
+/** Blocks this thread and its event loop, without using CPU. */
 export function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

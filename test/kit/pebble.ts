@@ -1,6 +1,6 @@
 /**
- * Debian's `pebble`, an authority of certificates for tests, and the name server beside it, by which every domain leads to this machine. Its own
- * certificate is the kit's. It rejects some nonces and takes orders as a real one does.
+ * Debian's `pebble`, a certificate authority for tests, and its name server, which resolves every domain to this machine. It uses the kit's
+ * certificate. It rejects some nonces, as real authorities do.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -12,23 +12,23 @@ import { freePort, freePorts } from './process.js';
 import { missing, Program } from './program.js';
 import { tempFolder } from './temp-folder.js';
 
-/** Why a test that needs it is skipped; false: it is there. */
+/** Why a test that needs it is skipped; false: it is installed. */
 export const noPebble = missing('pebble', 'pebble-challtestsrv');
 
 export interface PebbleSetting {
-  /** At which it asks for proofs, instead of port 80. */
+  /** The port for its proofs, instead of port 80. */
   readonly httpPort: number;
-  /** For how long certificates are valid. */
+  /** Validity of certificates. */
   readonly validSeconds?: number;
-  /** Key ids and keys of accounts, which are then needed. */
+  /** Key ids and keys for external account binding, which is then required. */
   readonly macKeys?: Readonly<Record<string, string>>;
 }
 
 export class Pebble {
   readonly port: number;
-  /** Its directory. */
+  /** URL of its directory. */
   readonly url: string;
-  /** For `caFile`. */
+  /** The value for `caFile`. */
   readonly caFile = `${PEM}one.cert.pem`;
   readonly #program: Program;
   readonly #managementPort: number;
@@ -40,7 +40,7 @@ export class Pebble {
     this.url = `https://127.0.0.1:${port}/dir`;
   }
 
-  /** Resolves once it answers. @param port where it was before */
+  /** Resolves once it answers. @param port of an earlier start */
   static async start(t: Test, setting: PebbleSetting, port?: number): Promise<Pebble> {
     const { httpPort, validSeconds, macKeys } = setting;
     const [dns, listens] = [await freePorts(2), port ?? (await freePort())];
@@ -75,12 +75,12 @@ export class Pebble {
     return started;
   }
 
-  /** PEM of the authority that signs. */
+  /** The root certificate, PEM. */
   root(): Promise<string> {
     return this.#get('/roots/0', this.#managementPort);
   }
 
-  /** What it has said of late. */
+  /** The end of its output. */
   get said(): string {
     return this.#program.said;
   }

@@ -1,7 +1,6 @@
 /**
- * Players of other people as tests run them: how each is started, and what it prints when it shows a title, of its position, and when it
- * does not like what it gets. All that it reports comes as text: on its outputs, over a socket, or from a program that the same shell
- * asks about it. It ends with its test at the latest.
+ * Players of other projects: how each is started, and what it prints for a title, for its position, and for a fault of the stream. All its reports
+ * are text: on its outputs, over a socket, or from a program that polls it in the same shell. It ends with its test at the latest.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -17,43 +16,43 @@ export interface Shown {
 }
 
 export interface PlayerKind {
-  /** Default: the program that is started. */
+  /** Default: the started program. */
   readonly name?: string;
   readonly program: string;
-  /** Its arguments. @param folder the player's own, and its HOME; what it shows may also be read there */
+  /** Its arguments. @param folder the player's, also its HOME, where it may write reports */
   args(url: string, folder: string): string[];
   /** Writes its configuration. */
   prepare?(folder: string): void;
   readonly env?: Readonly<Record<string, string>>;
-  /** What it prints when it shows this title, of a stream of this codec. */
+  /** The text that it prints when it shows this title, for this codec. */
   shows(title: Shown, codec: string): string;
-  /** What it prints when it does not like what it gets. */
+  /** What it prints for a fault of the stream. */
   readonly complaint: RegExp;
-  /** Of these, what is not about the stream, or what it says of itself when it got no CPU. */
+  /** Complaints that are not about the stream, or come from a lack of CPU. */
   readonly excused?: RegExp;
-  /** What it prints of its position, over and over, in groups: hours, minutes and seconds, or the last of these only. */
+  /** Its regular reports of the position, with groups: hours, minutes and seconds, or seconds only. */
   readonly position?: RegExp;
-  /** What it prints over and over while it plays nothing; one without ends when its stream ends. */
+  /** Its regular reports while it plays nothing; without them, it ends when its stream ends. */
   readonly stopped?: RegExp;
-  /** A line for the shell that it runs in: plays its URL anew, unless it plays. */
+  /** A line for its shell that plays the URL again, unless it plays. */
   readonly again?: string;
   /**
-   * What it cannot do, by codec. `first title`: it shows the title in force when it joined, and no other. `one link`: it plays one Ogg stream and no
-   * chain, and is silent from the first change of titles or sources on (libFLAC before 1.5).
+   * Its limitations by codec. `first title`: it only shows the title in force when it joined. `one link`: it cannot play chained Ogg, and is silent
+   * from the first change of titles or sources on (libFLAC before 1.5).
    */
   readonly limits?: Readonly<Record<string, 'first title' | 'one link'>>;
-  /** It does not run as root. */
+  /** Whether it refuses to run as root. */
   readonly asNobody?: true;
-  /** In its folder: a socket over which it reports what it does not print (mpv). */
+  /** A socket in its folder, for reports that it does not print (mpv). */
   readonly socket?: string;
 }
 
-/** What a listener without fields of its own reads. */
+/** The title as one line. */
 export function titleLine({ artist, song }: Shown): string {
   return artist === '' ? song : `${artist} - ${song}`;
 }
 
-/** A player that runs. */
+/** A running player. */
 export class PlayerProgram {
   readonly kind: PlayerKind;
   readonly child: ChildProcess;
@@ -90,18 +89,18 @@ export class PlayerProgram {
     return this.said.includes(this.kind.shows(title, codec));
   }
 
-  /** Its position in seconds; -1 where it has not reported any. */
+  /** Its position in seconds; -1: not reported yet. */
   get position(): number {
     return this.positionSince(0);
   }
 
-  /** The same, of what it has said since then. @param length of `said` at that moment */
+  /** Its position in the output since a moment. @param length of `said` at that moment */
   positionSince(length: number): number {
     const last = [...this.said.slice(length).matchAll(new RegExp(this.kind.position!, 'gm'))].at(-1);
     return last === undefined ? -1 : last.slice(1).reduce((sum, part) => sum * 60 + Number(part), 0);
   }
 
-  /** Whether it plays nothing since then. @param length of `said` at that moment */
+  /** Whether it plays nothing since a moment. @param length of `said` at that moment */
   isOver(length: number): boolean {
     return this.ended !== undefined || this.kind.stopped?.test(this.said.slice(length)) === true;
   }
@@ -111,21 +110,21 @@ export class PlayerProgram {
     return this.said.split(/[\r\n]/).filter((line) => complaint.test(line) && excused?.test(line) !== true);
   }
 
-  /** Gives a line to the shell that it runs in. */
+  /** Gives a line to its shell. */
   command(line: string): void {
     this.child.stdin!.write(`${line}\n`);
   }
 
-  /** The whole group: shells have children. */
+  /** Signals the process group, since shells have children. */
   end(signal: NodeJS.Signals = 'SIGTERM'): void {
     try {
       process.kill(-this.child.pid!, signal);
     } catch {
-      // It has ended.
+      // It has ended already.
     }
   }
 
-  /** mpv's JSON over its socket: the title, whenever it changes. */
+  /** Reads mpv's JSON from its socket: the title at each change. */
   #listen(t: Test, path: string): void {
     const retry = setInterval(() => {
       const socket = net.connect(path);

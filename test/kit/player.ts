@@ -1,6 +1,6 @@
 /**
- * A player for tests: a bare socket, ICY read by icecast-metadata-js (an independent reader). It keeps the audio bytes and each
- * title with the audio byte at which its block stood and the moment at which it came.
+ * A player for tests: a bare socket, with ICY read by icecast-metadata-js (an independent reader). It keeps the audio, and each title with the
+ * place of its block in the audio and the time of its arrival.
  */
 
 import net from 'node:net';
@@ -10,7 +10,7 @@ import { until } from './until.js';
 
 export interface SeenTitle {
   readonly title: string;
-  /** Audio bytes before the block. */
+  /** Number of audio bytes before the block. */
   readonly atByte: number;
   readonly atMs: number;
 }
@@ -24,7 +24,7 @@ export class Player {
   audioBytes = 0;
   closed = false;
   firstByteMs = 0;
-  /** Everything after the head, as it came. */
+  /** All bytes after the head, unchanged. */
   body = Buffer.alloc(0);
   readonly #keep: boolean;
   readonly #onAudio: ((bytes: Uint8Array) => void) | undefined;
@@ -33,7 +33,7 @@ export class Player {
   #headDone = false;
   #reader: IcecastMetadataReader | null = null;
 
-  /** @param options onAudio: gets the audio as it comes; keep: all of it is kept */
+  /** @param options `onAudio` gets the audio as it arrives; `keep`: keeps all of it */
   constructor(
     port: number,
     path: string,
@@ -66,7 +66,7 @@ export class Player {
     return Buffer.concat(this.#audio);
   }
 
-  /** The audio after its first `from` bytes; costs no more than these bytes. */
+  /** The audio from this byte on; copies only that part. */
   audioFrom(from: number): Buffer {
     let first = this.#audio.length;
     let at = this.audioBytes;
@@ -78,7 +78,7 @@ export class Player {
     return Number(this.headers.get('icy-metaint') ?? 0);
   }
 
-  /** Waits until `ready` holds, at most `ms`; not behind the end of its connection. */
+  /** Waits until `ready` returns true, at most `ms`, or until the connection ends. */
   async until(ready: (player: Player) => boolean, ms = 10_000): Promise<void> {
     const describe = () =>
       `player: status ${this.status}, ${this.audioBytes} bytes, ${this.titles.map((x) => x.title)}`;

@@ -1,7 +1,7 @@
 /**
- * Runs test files in a few processes that each take one file after the other (file-runner.mjs): a process that has the server loaded costs 2 s of CPU
- * time, its next file nothing. The next one goes to the process that is free. A process ends when a file failed in it: what that leaves behind harms
- * no other.
+ * Runs test files in a few processes, each of which runs one file after the other (file-runner.mjs): loading the server costs 2 s of CPU time per
+ * process, and nothing for its next file. The next file goes to a free process. A process ends after a failed file, so that its remains cannot harm
+ * others.
  */
 
 import { fork } from 'node:child_process';
@@ -9,20 +9,20 @@ import { fileURLToPath } from 'node:url';
 import { Counts } from './counts.mjs';
 
 const RUNNER = fileURLToPath(new URL('file-runner.mjs', import.meta.url));
-/** A file that has not ended so long behind its time-out is ended with its process. */
+/** After its time-out and this time, a file is ended together with its process. */
 const DEFAULT_GRACE_MS = 15_000;
-/** One that has not asked for its first file by then never will. */
+/** A process that has not asked for its first file by then never will. */
 const MAX_START_MS = 60_000;
-/** For the time-outs that its files left (file-runner.mjs). */
+/** Covers the time-outs that its files left open (file-runner.mjs). */
 const MAX_END_MS = 70_000;
 const LOOK_AGAIN_MS = 200;
 
 /**
  * @typedef {{ file: string, path: string, isOwn: boolean, env?: Record<string, string> }} Job
- *   `path`: of what is loaded. `isOwn`: in a process of its own, which has `env` besides
+ *   `path`: the file to load. `isOwn`: it needs its own process, with `env` added
  * @typedef {{ passed: number, failed: number, skipped: number }} Counted
  * @typedef {{ file: string, counts: Counted, ms: number, cpuMs: number, job: Job, failures: string[] }} Result
- *   `failures`: the first line of each
+ *   `failures`: the first line of each failure
  */
 
 export class Pool {
@@ -37,9 +37,9 @@ export class Pool {
   #running = 0;
 
   /**
-   * @param {Job[]} jobs in their order
-   * @param options `env` besides this process's, `timeoutMs` of one file; `mayStart(running)` whether one more process may start beside those;
-   * `mayBegin(job)` whether a file of its own process, whose turn it is, still runs; `onLine` failures and skips, `onResult` each file that ended
+   * @param {Job[]} jobs in order
+   * @param options `env`: added to this process's; `timeoutMs`: of one file; `mayStart(running)`: whether another process may start besides those
+   * running; `mayBegin(job)`: whether the next file with its own process should still run; `onLine`: failures and skips; `onResult`: each ended file
    */
   constructor(
     jobs,
@@ -55,7 +55,7 @@ export class Pool {
     this.#onLine = onLine;
   }
 
-  /** @param processes how many at a time, at most */
+  /** @param processes maximum at a time */
   async run(processes) {
     await Promise.all(Array.from({ length: processes }, () => this.#runLane()));
   }
@@ -71,7 +71,7 @@ export class Pool {
     }
   }
 
-  /** A process, from its start to its end. */
+  /** Runs a process, from its start to its end. */
   #runProcess() {
     /** @type {Job | undefined} */
     let first = this.#queue.shift();
@@ -95,7 +95,7 @@ export class Pool {
       startedMs = performance.now();
       give({ ...current, timeoutMs: this.#timeoutMs });
     };
-    // Where it has ended meanwhile, `exit` says so.
+    // If it has ended meanwhile, `exit` reports that.
     const give = (order) => void child.send(order, () => {});
     const finish = (result) => {
       const job = current;
@@ -115,14 +115,14 @@ export class Pool {
         if (failure !== undefined) failures.push(failure);
         this.#onLine(message.line);
       }
-      // Others are tap's own.
+      // Other messages are tap's.
       else if (message.counts !== undefined) next(finish(message));
     });
     return new Promise((done) => {
       child.on('exit', (code, signal) => {
         clearTimeout(timer);
         const reason = `the process ended with ${signal ?? code}`;
-        // One that cannot even start would be started for ever.
+        // A job whose process cannot start must not be retried forever.
         current ??= first;
         if (current !== undefined) finish(this.#failed(current.file, reason, performance.now() - startedMs));
         else if (code !== 0 && !hasFailed) {

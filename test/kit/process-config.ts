@@ -1,19 +1,19 @@
-/** The configuration of a test as the file that processes of its own read. */
+/** A test's configuration as a file for separate processes. */
 
 import { join } from 'node:path';
 
 export interface ProcessConfig {
-  /** Of its addresses, in their order, where the test leaves the choice (`port: 0`). */
+  /** Ports for addresses with `port: 0`, in order. */
   readonly ports: readonly number[];
-  /** Where the data are, unless the test says it. */
+  /** The data folder, unless the test names one. */
   readonly folder: string;
   readonly level: 'silent' | 'debug';
   readonly workers: number;
-  /** What the file has besides, each line with its end. */
+  /** Further lines of the file, each with its line end. */
   readonly besides?: string;
 }
 
-/** @returns the file for a text of the test, the same for each text but for what that says */
+/** @returns a function that makes the file for a text of the test */
 export function processConfig({ ports, folder, level, workers, besides = '' }: ProcessConfig) {
   return (text: string): string => {
     let next = 0;

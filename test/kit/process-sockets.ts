@@ -1,6 +1,6 @@
 /**
- * Connections seen from outside, by what the system says of them (/proc, Linux): which a process holds, what has been read, and which of several
- * processes that share a port has accepted one.
+ * Inspects connections from outside, by /proc (Linux): those of a process, what was read, and which of several processes on a shared port accepted
+ * one.
  */
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
@@ -15,13 +15,13 @@ export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
 }
 
-/** Those of them that listen to TCP. */
+/** The children that listen on a TCP port. */
 export function listeningChildrenOf(pid: number, port: number): number[] {
   const inode = inodeOf(port, (local, _remote, state) => local === port && state === '0A');
   return childrenOf(pid).filter((child) => inode !== null && socketsOf(child).has(inode));
 }
 
-/** A connection that this process has accepted. */
+/** Opens a connection that this process accepts. */
 export async function connectTo(pid: number, port: number): Promise<Socket> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const sockets = Array.from({ length: AT_ONCE }, () => net.connect(port, '127.0.0.1').on('error', () => undefined));
@@ -37,17 +37,17 @@ export async function connectTo(pid: number, port: number): Promise<Socket> {
   throw new Error(`process ${pid} accepts nothing`);
 }
 
-/** The connections at a port of this machine that a process holds, by the port of their other end. @param pid of that one */
+/** The connections of a process at a local port, by their remote ports. @param pid the process; absent: any */
 export function heldAt(port: number, pid?: number): number[] {
   const inodes = pid === undefined ? undefined : socketsOf(pid);
-  // One that is not accepted yet, or that only the system still has, has no inode.
+  // A connection that is not accepted yet, or that only the kernel still has, has no inode.
   const held = tcpSockets(port).filter(
     ({ local, state, inode }) => local === port && state !== LISTENING && inode !== '0',
   );
   return held.filter(({ inode }) => inodes?.has(inode) ?? true).map(({ remote }) => remote);
 }
 
-/** Whether a process has read all that was written to this connection so far; the other end is on this machine. */
+/** Whether the other end, on this machine, has read everything written to this connection. */
 export function isRead(socket: Socket): boolean {
   const { localPort, remotePort, writableLength } = socket;
   if (localPort === undefined || socket.connecting) return false;
@@ -57,7 +57,7 @@ export function isRead(socket: Socket): boolean {
   return writableLength === 0 && own?.unsentBytes === 0 && peer?.unreadBytes === 0 && peer.inode !== '0';
 }
 
-/** How many connections this machine has; closed ones count for a minute (TIME_WAIT), and looks at send queues cost as much for them. */
+/** Number of connections of this machine. Closed ones count for a minute (TIME_WAIT), and slow down reads of send queues. */
 export function connectionsOfMachine(): number {
   return ['tcp', 'tcp6'].reduce(
     (sum, file) => sum + readFileSync(`/proc/net/${file}`, 'latin1').split('\n').length - 2,
@@ -71,13 +71,13 @@ interface TcpSocket {
   readonly local: number;
   readonly remote: number;
   readonly state: string;
-  /** Not confirmed by the other end yet. */
+  /** Bytes that the other end has not acknowledged. */
   readonly unsentBytes: number;
   readonly unreadBytes: number;
   readonly inode: string;
 }
 
-/** @param port of one end: the machine may have ten thousands of others */
+/** @param port of one end, since the machine may have tens of thousands of sockets */
 function tcpSockets(port: number): TcpSocket[] {
   const mark = `:${port.toString(16).toUpperCase().padStart(4, '0')} `;
   const lines = ['tcp', 'tcp6'].flatMap((file) => readFileSync(`/proc/net/${file}`, 'utf8').split('\n'));
@@ -112,7 +112,7 @@ export function socketsOf(pid: number): Set<string> {
       const inode = /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1];
       if (inode !== undefined) inodes.add(inode);
     } catch {
-      // Closed meanwhile.
+      // It was closed meanwhile.
     }
   }
   return inodes;

@@ -1,14 +1,14 @@
 /**
- * The story of a server whose processes are killed, stopped and replaced while it is in use: listeners, an encoder, watchers, and pushes one after
- * the other. What is asserted:
+ * The story of a server whose processes are killed, stopped and replaced under load: listeners, an encoder, watchers, and consecutive pushes. It
+ * asserts:
  *
- * - nobody is cut but by the death of the worker that has the connection; the encoder, which is with the hub, also by that of the hub;
- * - no push is refused, and each answered one reaches each watcher that was there, once, in order;
- * - every stream is whole frames, its ICY blocks where the reader looks for them, its titles in order, none twice;
- * - where nothing has died each listener hears all that the encoder sends, frame by frame.
+ * - a connection ends only by the death of its worker; the encoder's, which is with the hub, also by that of the hub;
+ * - no push is refused, and each answered one reaches each connected watcher, once, in order;
+ * - every stream has whole frames, ICY blocks in their places, and titles in order, none twice;
+ * - if no process died, each listener hears every frame that the encoder sends.
  *
- * A hub that hangs twice within a minute takes its tape for the cause, and begins a new one (suspect-tapes.ts): who is moved there is sent the title
- * in force once more, or has to come again.
+ * A hub that hangs twice within a minute assumes that its tape is the cause, and begins a new one (suspect-tapes.ts): listeners that move there get
+ * the title in force once more, or must reconnect.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -27,19 +27,19 @@ export type Act = 'reload' | 'restart' | 'kill hub' | 'stop hub' | 'kill worker'
 export interface ProcessStory {
   readonly listeners: number;
   readonly acts: readonly Act[];
-  /** Of the channel. */
+  /** `delaySeconds` of the channel. */
   readonly delaySeconds?: number;
 }
 
-/** What is logged of one that is not started again. */
+/** The log message about an ended worker that is not started again. */
 const DRAINED = 'a worker of before the restart has ended';
 const WATCHERS = 4;
-/** Between two pushes: there is a block for each, of about a quarter of a second. */
+/** Interval of pushes; longer than a quarter of a second, so that each gets a block. */
 const PUSH_MS = 400;
-/** A frame by its last bytes: a first one is muted by its side information. */
+/** Identifies a frame by its last bytes, since a first frame is muted in its side information. */
 const keyOf = (frame: Buffer) => frame.subarray(-48).toString('base64');
 
-/** @param isAlone without anything behind the encoder, so that all that is heard is its */
+/** @param isAlone without a fallback behind the encoder, so that all audio is the encoder's */
 const yaml = (port: number, isAlone: boolean, delaySeconds: number) => `
 addresses: [{ host: 127.0.0.1, port: ${port} }]
 streams: { burstSeconds: 2 }
@@ -54,7 +54,7 @@ stations:
         sources: [{ type: encoder, password: demo-source, lingerSeconds: 60 }${isAlone ? '' : `, { type: file, path: ${DEMO_AUDIO} }`}]
 `;
 
-/** A listener, and the worker that had it when it came. */
+/** A listener, and its first worker. */
 interface Listener {
   readonly player: Player;
   readonly pid: number;
@@ -94,7 +94,7 @@ class Story {
     for (let i = 1; !this.#isOver; i++) {
       const status = await this.#machine.push(`s${i}`, 'studio').catch(() => 0);
       if (status === 200) this.#answered.push(`s${i}`);
-      // Its worker may have been killed meanwhile.
+      // The push's worker may have been killed meanwhile.
       else if (status !== 0 || this.#dead.size === 0) this.t.fail(`push ${i}: ${status}, seed ${this.#random.seed}`);
       await pause(PUSH_MS);
     }
@@ -140,7 +140,7 @@ class Story {
     await this.#allPlay(why);
   }
 
-  /** A channel comes, or goes, and the other one has another name. */
+  /** Adds or removes a channel, and renames the other one. */
   #rewrite(): void {
     const { config } = this.#machine;
     const text = readFileSync(config, 'utf8');
@@ -152,7 +152,7 @@ class Story {
     writeFileSync(config, gone === text ? `${text.replace('      studio:\n', (line) => line + named)}${come}` : gone);
   }
 
-  /** Pushes end, and what they say is heard. */
+  /** Ends the pushes, and waits until their titles are heard. */
   async end(delaySeconds: number): Promise<void> {
     await pause(2 * PUSH_MS);
     this.#isOver = true;
@@ -184,7 +184,7 @@ class Story {
     }
   }
 
-  /** All that the encoder sends is heard, and nothing else. */
+  /** Asserts that listeners heard all that the encoder sent, and nothing else. */
   checkAudio(): void {
     const order = new Map(DEMO_FRAMES.map((frame, i) => [keyOf(frame), i]));
     this.t.equal(this.#encoder.closed, false, 'the encoder stays');
@@ -203,13 +203,13 @@ class Story {
     }
   }
 
-  /** All clients go. */
+  /** Disconnects all clients. */
   leave(): void {
     for (const { player } of this.listeners) player.close();
     for (const { ws } of this.#watchers) ws.terminate();
   }
 
-  /** Those whose worker is gone come again, elsewhere. */
+  /** Reconnects clients whose worker is gone. */
   async #again(): Promise<void> {
     await until(() => this.listeners.every(({ player, pid }) => player.closed || !this.#dead.has(pid)), RESTARTED_MS);
     const gone = this.listeners.filter(({ player, pid }) => player.closed && this.#dead.has(pid)).length;
@@ -239,7 +239,7 @@ class Story {
     for (const [i, player] of players.entries()) this.listeners.push({ player, pid: pids[i]! });
   }
 
-  /** Everybody who is there gets more. */
+  /** Waits until all connected clients receive more. */
   async #allPlay(why: string): Promise<void> {
     const before = this.listeners.map(({ player }) => player.audioBytes);
     await until(
@@ -269,7 +269,7 @@ export async function processStory(
   story.check();
   if (isQuiet) story.checkAudio();
   story.leave();
-  // Old workers have nobody any more.
+  // Old workers have no clients any more.
   await until(
     () => machine.pidsOf('worker').length === WORKERS,
     RESTARTED_MS,

@@ -1,4 +1,4 @@
-/** The server as its own process, as an operator starts it: for signals, crashes and exit codes. */
+/** The server as a separate process, as an operator starts it, for signals, crashes and exit codes. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { patient, until } from './until.js';
 const SOURCES = new URL('../../src/', import.meta.url).pathname;
 const BUILT = new URL('../../dist/main.js', import.meta.url).pathname;
 
-/** Arguments with which Node runs TypeScript as it is. */
+/** Arguments for Node to run TypeScript. */
 export const TYPESCRIPT = ['--import', new URL('typescript.mjs', import.meta.url).href];
 
-/** What `npm test` has built, where no source is newer: it starts in half the time. */
+/** The build of `npm test`, if no source is newer, since it starts in half the time; else the sources. */
 function program(): string[] {
   const all = readdirSync(SOURCES, { recursive: true, encoding: 'utf8' });
   const files = all.filter((file) => !file.endsWith('.md'));
@@ -20,17 +20,17 @@ function program(): string[] {
   const builtMs = statSync(BUILT, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   return builtMs > newestMs ? [BUILT] : [...TYPESCRIPT, `${SOURCES}main.ts`];
 }
-/** Arguments with which Node runs it. */
+/** Arguments for Node to run the server. */
 export const PROGRAM: readonly string[] = program();
 
 const FIRST_PORT = 10_100;
 const PAIRS = 10_000;
-/** They go by in turn, from a place of this process's own: no port is given twice, nor to two test files at once. */
+/** Next pair of ports. Each process starts at another pair, so that no port is given twice, not even to two test files at once. */
 let nextPair = (process.pid * 97) % PAIRS;
 
 /**
- * A loopback port that was free a moment ago, and so was the next one: there the server takes encoders. Below the ports that the system
- * gives to outgoing connections, so that none of them lies in between, and above 10080, to which fetch refuses to go.
+ * A loopback port that was free a moment ago, as was the next one, which is for SHOUTcast encoders. Below the system's ports for outgoing
+ * connections, which could take it, and above 10080, which fetch refuses.
  */
 export function freePort(): Promise<number> {
   return freePorts(2);
@@ -65,8 +65,8 @@ export class ServerProcess {
   ended: number | string | undefined;
 
   /**
-   * @param launcher a command that becomes the server, with its own arguments before the server's
-   * @param preload a module that node loads before the server
+   * @param launcher a command that becomes the server; its arguments precede the server's
+   * @param preload a module that Node loads before the server
    */
   constructor(
     t: Test,
@@ -80,7 +80,7 @@ export class ServerProcess {
     const [command, ...before] = [...launcher, process.execPath];
     const options = preload === undefined ? [] : ['--import', preload];
     this.child = spawn(command!, [...before, ...options, ...PROGRAM, ...args], {
-      // Without the test runner's own hooks, which triple the time to start.
+      // Without the test runner's hooks, which triple the time to start.
       env: { ...process.env, NODE_OPTIONS: '', PORT: String(port), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -100,7 +100,7 @@ export class ServerProcess {
         resolve();
       });
     });
-    // What stands behind removes the folder in which it may be writing.
+    // Later teardowns remove the folder, to which it may be writing.
     t.teardown(() => {
       this.child.kill('SIGKILL');
       return ends;
@@ -111,7 +111,7 @@ export class ServerProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Waits until it answers on /readyz. */
+  /** Waits until /readyz succeeds. */
   async ready(): Promise<void> {
     const ask = () => {
       if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);
@@ -126,7 +126,7 @@ export class ServerProcess {
     await until(ask, 60_000, () => this.err);
   }
 
-  /** Waits until it says that it plays, which it does once it listens. */
+  /** Waits until it prints that it plays, after it listens. */
   async plays(): Promise<void> {
     const hasSaid = () => {
       if (this.ended !== undefined) throw new Error(`the server ended with ${this.ended}: ${this.err}`);

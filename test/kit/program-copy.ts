@@ -1,4 +1,4 @@
-/** What is installed, in a folder where a test can change it: what a restart, or the death of a process, then starts. Needs the build. */
+/** A copy of the installed program, which a test can change before a restart or the death of a process. Needs the build. */
 
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 
 export class ProgramCopy {
   readonly #folder: string;
-  /** As Machine has it. */
+  /** As in Machine. */
   readonly launcher: readonly string[];
 
   constructor(t: Test) {
@@ -28,7 +28,7 @@ export class ProgramCopy {
     return join(this.#folder, 'dist/main.js');
   }
 
-  /** The next version of a constant, wherever the build has put it. */
+  /** Increments a constant in the built code, wherever it is. */
   raise(constant: string): void {
     const declared = new RegExp(`(\\b${constant} = )(\\d+)`);
     const found = this.#chunks().filter((file) => declared.test(this.#built(file)));
@@ -40,17 +40,17 @@ export class ProgramCopy {
     );
   }
 
-  /** Workers take so long to load. */
+  /** Makes workers load slowly. */
   delayWorkers(ms: number): void {
     this.#beforeWorkers(`await new Promise((done) => setTimeout(done, ${ms}));`);
   }
 
-  /** Workers do not start. */
+  /** Makes workers fail to start. */
   breakWorkers(): void {
     this.#beforeWorkers("throw new Error('this is no program');");
   }
 
-  /** As it was built. */
+  /** Restores the built state. */
   mend(): void {
     cpSync(join(ROOT, 'dist'), join(this.#folder, 'dist'), { recursive: true });
   }
@@ -69,7 +69,7 @@ export class ProgramCopy {
       .map((name) => `chunks/${name}`);
   }
 
-  /** @param file below dist, as all here */
+  /** @param file below dist */
   #built(file: string): string {
     return readFileSync(join(ROOT, 'dist', file), 'utf8');
   }
@@ -78,7 +78,7 @@ export class ProgramCopy {
     writeFileSync(join(this.#folder, 'dist', file), text);
   }
 
-  /** `airsplice restart`. */
+  /** Runs `airsplice restart`. */
   restart(config: string): Promise<{ code: number; said: string }> {
     return promisify(execFile)(process.execPath, [this.#main, 'restart', config]).then(
       ({ stdout }) => ({ code: 0, said: stdout }),

@@ -1,6 +1,6 @@
 /**
- * Programs of other people as tests run them: encoders, each fed and configured by its test. What a program says is kept for failures;
- * it ends with its test at the latest. A test whose program is not installed skips itself in words.
+ * Programs of other projects: encoders, each fed and configured by its test. A program's output is kept for failures; it ends with its test at the
+ * latest. A test whose program is not installed is skipped, with the reason.
  */
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import type { Test } from 'tap';
 import { until } from './until.js';
 
-/** `skip` of a test that needs these programs: false when all are there, else the reason. */
+/** `skip` of a test that needs these programs: false if all are installed, else the reason. */
 export function missing(...commands: string[]): string | false {
   const gone = commands.filter((command) => !isInstalled(command));
   return gone.length > 0 && `not installed: ${gone.join(', ')}`;
@@ -30,12 +30,12 @@ function isInstalled(command: string): boolean {
 export class Program {
   readonly child: ChildProcess;
   readonly #command: string;
-  /** The end of what it said, on both of its outputs. */
+  /** The end of both its outputs. */
   said = '';
   /** Exit code or signal, once it has ended. */
   ended: number | string | undefined;
 
-  /** @param isTyped what a test writes to its `stdin` is its input */
+  /** @param isTyped its input is what the test writes to `stdin` */
   constructor(t: Test, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, isTyped = false) {
     this.#command = command;
     this.child = spawn(command, args, {
@@ -56,7 +56,7 @@ export class Program {
     t.teardown(() => this.child.kill('SIGKILL'));
   }
 
-  /** Waits until `ready` holds; fails with the program's own words when it ends before that, or `ms` have passed. */
+  /** Waits until `ready` returns true; fails with the program's output if it ends before that, or after `ms`. */
   async until(ready: () => boolean | Promise<boolean>, ms: number, what: string): Promise<void> {
     const describe = () => `${this.#command}, ${what}: ${this.said}`;
     const readyOrOver = async () => {
@@ -67,7 +67,7 @@ export class Program {
     await until(readyOrOver, ms, describe);
   }
 
-  /** As an operator stops it: the program has its own way to end. */
+  /** Stops it as an operator does: the program may clean up. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     this.child.kill(signal);
     await until(
@@ -78,7 +78,7 @@ export class Program {
   }
 }
 
-/** What ffprobe, an independent reader, finds in a stream. */
+/** The result of ffprobe, an independent reader, for a stream. */
 export async function probe(url: string): Promise<{ codec: string; bitrate: string; title: string }> {
   const show = 'format_tags:stream=codec_name,bit_rate';
   const args = ['-v', 'error', '-show_entries', show, '-of', 'json', url];

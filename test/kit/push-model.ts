@@ -1,9 +1,9 @@
 /**
- * One channel as its pusher knows it: what was sent, what was answered, and so what history, now and next must say at any later
- * moment, kills of the server between. Pushes to a channel are sent one after the other, so at most one of them is in doubt.
+ * A model of one channel on the pusher's side: from the sent and answered pushes it predicts history, now and next at any later moment, even after
+ * kills of the server. Pushes to a channel are consecutive, so at most one of them is in doubt.
  *
- * Channels that hold get pushes ahead of their time, pushed anew now and then; the others get repeats and corrections, and after a
- * kill the push in doubt once more. Every push has words of its own, so that a record names the push that made it.
+ * Channels that hold pushes get pushes ahead of their time, some of them repeatedly; the others get repeats and corrections, and after a kill the
+ * push in doubt again. Every push has unique words, so that a record identifies its push.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -21,7 +21,7 @@ import {
 } from './pushed.js';
 import type { Random } from './random.js';
 
-/** Clocks of two processes, and titles of one millisecond. */
+/** Tolerance for the clocks of two processes, and for titles of the same millisecond. */
 const SLACK_MS = 20;
 
 export class PushModel {
@@ -43,7 +43,7 @@ export class PushModel {
     this.#random = random;
   }
 
-  /** What is sent next. To be followed by `answered` or `failed`. */
+  /** The next push. Call `answered` or `failed` afterwards. */
   plan(): Pushed {
     const pushed = this.#again ?? this.#choose();
     this.#again = null;
@@ -51,7 +51,7 @@ export class PushModel {
     return (this.#doubt = pushed);
   }
 
-  /** @returns what is wrong with the answer */
+  /** @returns faults of the answer */
   answered(pushed: Pushed, life: number, answer: Read): string[] {
     const { id: knownId, start: knownStart } = pushed;
     pushed.endedMs = pushed.answeredMs = Date.now();
@@ -76,8 +76,8 @@ export class PushModel {
   }
 
   /**
-   * Holds what is read against what was pushed, and takes from it what became of the push in doubt.
-   * @param history oldest first @returns what is wrong
+   * Compares reads with the pushes, and learns from them whether the push in doubt was accepted.
+   * @param history oldest first @returns faults
    */
   audit(history: Read[], now: Read | null, next: Read | null, lives: readonly Life[]): string[] {
     const wrong: string[] = [];
@@ -143,7 +143,7 @@ export class PushModel {
     return wrong.map((text) => `${this.channel}: ${text}`);
   }
 
-  /** Whether every held push that was answered, or one that came after it with its id, is in the history. */
+  /** Whether every answered held push, or a later one with its id, is in the history. */
   isOnAir(history: readonly Read[]): boolean {
     const aired = new Set(history.map(nameOf));
     const held = [...this.pushes].filter(([, { kind }]) => kind === 'held');
@@ -155,12 +155,12 @@ export class PushModel {
     );
   }
 
-  /** Whether a later one may have its second: then it leaves nothing. */
+  /** Whether a later push may have the same second, and so leave no trace of this one. */
   #isOutdone({ n, meant }: Pushed): boolean {
     return [...this.pushes.values()].some((by) => by.kind === 'held' && by.n > n && by.meant.time === meant.time);
   }
 
-  /** Held pushes of one id: the last answered one takes effect, or one of those in doubt after it. */
+  /** Checks the held pushes of one id: the last answered one takes effect, or one in doubt after it. */
   #auditGroup(
     group: readonly Pushed[],
     aired: Set<Pushed | undefined>,
@@ -170,7 +170,7 @@ export class PushModel {
     const sure = group.findLast(({ answeredMs }) => answeredMs !== null);
     const seen = group.filter((pushed) => aired.has(pushed));
     const isReplaced = (pushed: Pushed) => sure !== undefined && pushed.n < sure.n;
-    // Where the machine stood still so long that one took effect before it was replaced, both were on air.
+    // If the machine stalled until one took effect before it was replaced, both were on air.
     const isLoose = group.some(({ n, meant }) => group.some((by) => by.n > n && by.endedMs >= meant.time! * 1000));
     const list = group.map(({ meant, answeredMs }) => `${meant.song} ${answeredMs} ${meant.time}`).join(', ');
     if (!isLoose && (seen.length > 1 || seen.some(isReplaced))) return [`replaced, but on air: ${list}`];
@@ -179,7 +179,7 @@ export class PushModel {
     return isDue && isMissing ? [`held and lost: ${list}`] : [];
   }
 
-  /** A next is there until its own now, or the second other now. */
+  /** Checks next, which is valid until its own now, or the second other now. */
   #auditNext(history: readonly Read[], next: Read | null): string[] {
     const nexts = [...this.pushes.values()].filter(({ kind }) => kind === 'next');
     const sureAt = nexts.findLastIndex(({ answeredMs }) => answeredMs !== null);
@@ -198,8 +198,8 @@ export class PushModel {
   }
 
   /**
-   * What a reader got of this channel, compared with the last history: no record twice, none older after a newer.
-   * @param life it watched by one connection, all through this process's life: then it got all, and each push that was answered
+   * Compares a reader's records with the last history: none twice, none older after a newer.
+   * @param life the process whose whole life the reader watched by one connection, so that it must have each answered push
    */
   auditReads(records: readonly Read[], life?: number): string[] {
     const wrong: string[] = [];
@@ -216,7 +216,7 @@ export class PushModel {
     for (const [i, name] of names.entries()) {
       const pushed = this.pushes.get(name);
       const { type, rawdata, id } = records[i]!;
-      // A next that will not come: the same record without words.
+      // The withdrawal of a next is the same record without words.
       if (type === 'next' && rawdata === '') {
         if (nextId !== undefined && id !== nextId) wrong.push(`${id} is dropped, not ${nextId}`);
       } else if (pushed === undefined || !says(records[i], pushed)) wrong.push(`${name} is half`);

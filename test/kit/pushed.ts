@@ -1,11 +1,10 @@
 /**
- * A push as its sender remembers it (push-model.ts), and when and in what words its record must appear, however often the server was
- * killed meanwhile.
+ * A push on its sender's side (push-model.ts), with the time and the words of the record that must appear even if the server was killed meanwhile.
  */
 
 import { isDeepStrictEqual } from 'node:util';
 
-/** What was sent, by the names of the contract; `time` in unix seconds. */
+/** The sent fields, by the names of the contract; `time` in unix seconds. */
 export interface Sent {
   readonly tracktype: 'now' | 'next';
   readonly artist: string;
@@ -18,28 +17,28 @@ export interface Sent {
 }
 
 export interface Pushed {
-  /** Rises with every push of the channel. */
+  /** Increases with every push of the channel. */
   readonly n: number;
   readonly kind: 'now' | 'next' | 'held' | 'correction';
   readonly sent: Sent;
-  /** All that its record says. */
+  /** The expected content of its record. */
   readonly meant: Sent;
-  /** What it corrects in the row that is there; undefined: it has a row of its own. */
+  /** The push whose row it corrects; undefined: it has its own row. */
   readonly corrects: Pushed | undefined;
   readonly sentMs: number;
   /** Unix milliseconds of the (last) answer; null: it never came. */
   answeredMs: number | null;
-  /** Of the last answer or failure. */
+  /** Unix milliseconds of the last answer or failure. */
   endedMs: number;
   /** The processes that answered it. */
   readonly lives: Set<number>;
-  /** Its record's, once known. */
+  /** Its record's id, once known. */
   id: string | undefined;
   start: number | undefined;
 }
 
 /** A channel record as read. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect the members that they expect
 export type Read = any;
 
 /** One process of the server, unix milliseconds. */
@@ -49,10 +48,10 @@ export interface Life {
   killedMs: number;
 }
 
-/** How late a held push may be on a busy machine whose disk takes its time: 12 s were seen. How exact it is: titles/scheduler.test.ts. */
+/** How late a held push may be on a busy machine with a slow disk: 12 s were seen. titles/scheduler.test.ts tests its precision. */
 export const LATE_MS = 30_000;
 
-/** The name of a record: its push's type, song and cover. */
+/** Identifies a record by its push's type, song and cover. */
 export function nameOf(record: { type: string; song: string; cover: string }): string {
   return `${record.type} ${record.song} ${record.cover}`;
 }
@@ -61,7 +60,7 @@ export function nameOfSent(meant: Sent): string {
   return nameOf({ type: meant.tracktype, cover: '', ...meant });
 }
 
-/** Whole, and nothing else than what was pushed. */
+/** Whether a record has exactly the content of a push. */
 export function says(record: Read, { meant, id, start }: Pushed): boolean {
   const { tracktype: type, artist, song, duration, cover = '', extdata = null } = meant;
   return (
@@ -74,7 +73,7 @@ export function says(record: Read, { meant, id, start }: Pushed): boolean {
   );
 }
 
-/** What the row of a push says or has said, the latest first. */
+/** The pushes that determined the row of a push, the latest first. */
 export function rowOf(pushed: Pushed | undefined): Pushed[] {
   return pushed === undefined ? [] : [pushed, ...rowOf(pushed.corrects)];
 }
@@ -84,7 +83,7 @@ export function isBefore(one: Pushed, other: Pushed): boolean {
   return one.meant.time! < other.meant.time! || (one.meant.time === other.meant.time && one.n < other.n);
 }
 
-/** When a held push must have taken effect: soon after its time, or by when the next process that lives so long is ready. */
+/** When a held push must have taken effect: soon after its time, or after the next sufficiently long-lived process is ready. */
 export function dueMs({ meant, endedMs }: Pushed, lives: readonly Life[]): number {
   const fromMs = Math.max(meant.time! * 1000, endedMs);
   for (const { spawnedMs, readyMs, killedMs } of lives) {

@@ -1,6 +1,6 @@
 /**
- * Seeded randomness: every test that uses it prints its seed when it fails, and takes one from SEED. A run of several files draws once
- * (RUN_SEED, kit/run.mjs), and each file's seeds follow from that: a file that is run again has the same input.
+ * Seeded randomness: every test that uses it prints its seed when it fails, and takes one from SEED. A run of several files draws one seed
+ * (RUN_SEED, kit/run.mjs), from which each file's seeds follow, so that a second try has the same input.
  */
 
 import { createHash } from 'node:crypto';
@@ -8,10 +8,10 @@ import { relative } from 'node:path';
 import { currentFile } from './current-file.mjs';
 import { Seeded } from './seeded.mjs';
 
-/** How many each file has drawn. */
+/** File → number of seeds drawn. */
 const drawn = new Map<string, number>();
 
-/** @returns SEED; else one that follows from the run's, this file and how many it has drawn; else any: below 2 ** 31 */
+/** @returns SEED; else a seed from the run's, the file and its number of draws; else a random one. Below 2 ** 31 */
 export function drawSeed(): number {
   const { SEED, RUN_SEED } = process.env;
   if (SEED !== undefined) return Number(SEED);
@@ -37,7 +37,7 @@ export class Random {
     return this.#numbers.next();
   }
 
-  /** A whole number from min to max, both included. */
+  /** A whole number from min to max, both inclusive. */
   int(min: number, max: number): number {
     return min + this.#numbers.below(max - min + 1);
   }

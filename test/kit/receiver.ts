@@ -1,4 +1,4 @@
-/** A receiver of webhooks: a real HTTP server that keeps what it was sent, and answers as a test wants. */
+/** A receiver of webhooks: a real HTTP server that keeps the requests, and answers as a test wants. */
 
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ export interface Received {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly path: string;
-  /** When it had come, monotonic milliseconds. */
+  /** When the whole request had arrived, monotonic milliseconds. */
   readonly atMs: number;
 }
 
@@ -25,7 +25,7 @@ export interface ReceivedAlert {
 
 export class Receiver {
   readonly received: Received[] = [];
-  /** Answers a request, whose number is counted from 0. */
+  /** Answers a request; `number` counts from 0. */
   answer: (response: ServerResponse, number: number) => void = (response) => response.writeHead(204).end();
   port = 0;
 
@@ -53,12 +53,12 @@ export class Receiver {
     return `http://127.0.0.1:${this.port}/hook`;
   }
 
-  /** What was sent as JSON. */
+  /** The parsed JSON bodies. */
   get alerts(): ReceivedAlert[] {
     return this.received.map(({ body }) => JSON.parse(body).data as ReceivedAlert);
   }
 
-  /** Of one event: `firing jazz`, `resolved jazz`. */
+  /** The alerts of one event, such as `firing jazz`, `resolved jazz`. */
   of(event: string): string[] {
     return this.alerts.filter((alert) => alert.event === event).map(({ state, subject }) => `${state} ${subject}`);
   }

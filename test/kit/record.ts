@@ -1,4 +1,4 @@
-/** Records and views for tests that need one without caring where it came from. */
+/** Sample records and views. */
 
 import type { TrackRecord } from '../../src/metadata/record.js';
 import { type ChannelFace, RecordView } from '../../src/metadata/view.js';

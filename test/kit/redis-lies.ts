@@ -1,9 +1,9 @@
-/** What a program that is not ours may write into the Redis of a cluster. */
+/** Writes of a foreign program into the Redis of a cluster. */
 
 import type { Random } from './random.js';
 import type { RedisServer } from './redis.js';
 
-/** As words of a command of Redis. */
+/** Words of Redis commands. */
 const JUNK = [
   `''`,
   '0',
@@ -30,13 +30,13 @@ const PLACES = [
     ['node', 'nobody'],
   ],
 ] as const;
-/** The next entry of the log, of channel `live`, with this as what all agree on. */
+/** Adds the next entry of the log for channel `live`, with this as the agreed change. */
 const ENTRY = [
   `local seq = redis.call('HINCRBY', 'airsplice:meta', 'seq', 1)`,
   `return redis.call('XADD', 'airsplice:log', seq .. '-0', 'c', 'live', 'v', '1', 'p', 'junk', 'n', 'z', 's', '0', 'o', ARGV[1], 'h', '[]')`,
 ].join(' ');
 
-/** Of each kind one, by seed: its name, and how it is done. */
+/** One write of each kind, by seed: its name, and its function. */
 export function liesIn(
   redis: RedisServer,
   random: Random,

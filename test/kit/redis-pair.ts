@@ -1,4 +1,4 @@
-/** Two real redis-servers, one the replica of the other, and a Sentinel that watches them: for fail-overs. */
+/** Two real redis-servers, one the replica of the other, and a Sentinel that watches them, for fail-overs. */
 
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { until } from './until.js';
 
 const NAME = 'radio';
 /**
- * Until a server that does not answer counts as down, and for how long a fail-over may take at most. A Sentinel asks each second, or each `DOWN_MS`
- * if that is less: then a master that is new counts as down with the first question, and the one before takes its place again.
+ * After this time a silent server counts as down; a fail-over may take FAIL_OVER_MS. Not less than a second, the interval at which a Sentinel pings:
+ * otherwise a new master would count as down at its first ping, and the previous one would take its place again.
  */
 const DOWN_MS = 1500;
 const FAIL_OVER_MS = 3000;
 const PATIENCE_MS = 30_000;
 
-/** Watches one server; with one of them its own word is enough. Resolves with its URL. */
+/** Starts a Sentinel that watches one server; its vote alone decides. Resolves with its URL. */
 export async function startSentinel(t: Test, master: RedisServer, host?: Host): Promise<string> {
   const folder = tempFolder(t);
   const port = await freePort();
@@ -43,7 +43,7 @@ sentinel failover-timeout ${NAME} ${FAIL_OVER_MS}
 }
 
 export class RedisPair {
-  /** As a configuration names it. */
+  /** The master's name in a configuration. */
   readonly name = NAME;
   readonly sentinel: string;
   #master: RedisServer;
@@ -55,7 +55,7 @@ export class RedisPair {
     this.sentinel = sentinel;
   }
 
-  /** @param hosts of the two servers and of the Sentinel; absent: all are here */
+  /** @param hosts of the two servers and of the Sentinel; absent: this one */
   static async start(t: Test, hosts?: readonly [Host, Host, Host]): Promise<RedisPair> {
     const master = await RedisServer.start(t, [], hosts?.[0]);
     const replica = await RedisServer.start(t, [], hosts?.[1]);
@@ -73,7 +73,7 @@ export class RedisPair {
     return this.#master;
   }
 
-  /** The master is killed, the replica takes its place; then the one before is there again, as a replica. */
+  /** Kills the master, waits until the replica replaces it, and starts the previous master as a replica. */
   async failOver(): Promise<void> {
     const [old, next] = [this.#master, this.#replica];
     await old.kill();
@@ -88,7 +88,7 @@ export class RedisPair {
     await old.follow(next);
   }
 
-  /** Whether the Sentinel takes it for the master. Before that it may give up, and have it follow the old one again. */
+  /** Whether the Sentinel considers it the master. Before that, it may give up and make it follow the old master again. */
   async #isNamed({ address, port }: RedisServer): Promise<boolean> {
     const info = await RedisServer.infoAt(this.sentinel, 'sentinel').catch(() => '');
     return info.includes(`address=${address}:${port},`);

@@ -1,5 +1,5 @@
 /**
- * A real redis-server for tests: on a free port, or a socket's path, with its files in a folder of its own; it can be killed, stopped, emptied and
+ * A real redis-server for tests: on a free port or a socket's path, with its own folder for files; it can be killed, suspended, emptied and
  * set back.
  */
 
@@ -14,7 +14,7 @@ import { freePort } from './process.js';
 import { tempFolder } from './temp-folder.js';
 import { patient, until } from './until.js';
 
-/** Why a test that needs it is skipped; false: it is there. */
+/** Why a test that needs it is skipped; false: it is installed. */
 export const noRedis: string | false =
   spawnSync('redis-server', ['--version']).error === undefined ? false : 'no redis-server here';
 
@@ -37,7 +37,7 @@ export class RedisServer {
     t.teardown(() => this.kill());
   }
 
-  /** Resolves once it answers. @param options as on its command line */
+  /** Resolves once it answers. @param options for its command line */
   static async start(t: Test, options: readonly string[] = [], host?: Host): Promise<RedisServer> {
     const server = new RedisServer(t, await freePort(), options, host);
     await server.start();
@@ -48,7 +48,7 @@ export class RedisServer {
     return `redis://${this.address}:${this.port}`;
   }
 
-  /** Again, with what it has kept. Each write is on the disk before its answer. */
+  /** Starts it with its former data. Each write is on the disk before its answer. */
   start(): Promise<void> {
     return this.#spawn(['--appendonly', 'yes', '--appendfsync', 'always']);
   }
@@ -77,7 +77,7 @@ export class RedisServer {
     await ended;
   }
 
-  /** It is the replica of that one. Resolves once it has all of it. */
+  /** Makes it a replica. Resolves once it has all data of its master. */
   async follow(master: RedisServer): Promise<void> {
     await this.ask(`REPLICAOF ${master.address} ${master.port}`);
     await until(
@@ -87,7 +87,7 @@ export class RedisServer {
     );
   }
 
-  /** It stands still, with its connections open. */
+  /** Suspends it, with its connections open. */
   stop(): void {
     this.#child!.kill('SIGSTOP');
   }
@@ -96,12 +96,12 @@ export class RedisServer {
     this.#child!.kill('SIGCONT');
   }
 
-  /** All is gone. */
+  /** Deletes all data. */
   async flush(): Promise<void> {
     await this.ask('FLUSHALL');
   }
 
-  /** What there is now, as a file. */
+  /** Saves the present data as a file; resolves with its path. */
   async snapshot(): Promise<string> {
     await this.ask('SAVE');
     const file = join(this.folder, `snapshot-${Date.now()}.rdb`);
@@ -109,12 +109,12 @@ export class RedisServer {
     return file;
   }
 
-  /** Starts again with what there was then. */
+  /** Starts again with the data of a snapshot. */
   async restore(snapshot: string): Promise<void> {
     await this.kill();
     rmSync(join(this.folder, 'appendonlydir'), { recursive: true, force: true });
     copyFileSync(snapshot, join(this.folder, 'dump.rdb'));
-    // Without its log of commands, which would count for more than the file.
+    // Without its log of commands, which would take precedence over the file.
     await this.#spawn(['--appendonly', 'no']);
   }
 
@@ -122,13 +122,13 @@ export class RedisServer {
     return infoAt(this.address, this.port, section);
   }
 
-  /** Of a Sentinel, too. */
+  /** INFO of a server or a Sentinel. */
   static infoAt(url: string, section: string): Promise<string> {
     const { hostname, port } = new URL(url);
     return infoAt(hostname, Number(port), section);
   }
 
-  /** One command on a line; resolves with the first line of the answer. */
+  /** Sends a command on one line; resolves with the first line of the answer. */
   ask(command: string): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(this.port, this.address, () => socket.write(`${command}\r\n`));

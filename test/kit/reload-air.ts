@@ -1,31 +1,31 @@
 /**
- * What a channel's listeners must hear while its sources change: a model of which source is on air, made of plans only, and a pattern of the places
- * at which another one may begin. Sources are known by name, in the pattern by a letter each.
+ * Predicts what a channel's listeners hear while its sources change: a model of the source on air, from reload plans only, and a pattern of the
+ * allowed sequences. Sources are identified by name, and in the pattern by a letter each.
  */
 
 import type { SourceChange } from './reload-plan.js';
 
-/** For how long a source that was taken out plays on, while one in its place does not come; and for how long it takes to see that. */
+/** How long a removed source plays on while its replacement does not connect, and how long until that is seen. */
 const LEAVING_MS = 12_000;
-/** Shorter on air, and not a frame of it may have been sent. */
+/** A source on air for less than this may not have had a frame sent. */
 const HEARD_MS = 1000;
 
 export class ChannelAir {
   /** Null: silence. */
   onAir: string | null = null;
-  /** Another source was to be on air, and it has not been seen there. */
+  /** Whether another source is due on air, but was not seen there yet. */
   isOpen = false;
-  /** Until then it is not known which one is on air. */
+  /** Until then, the source on air is unknown. */
   unknownUntilMs = 0;
   #parts: string[] = [];
-  /** Several changes at a time: only where it ended is known. */
+  /** True after several changes at once: only the final source is known. */
   #isFuzzy = false;
   #changedMs = Number.NEGATIVE_INFINITY;
   readonly #letters = new Map<string, string>();
 
   /**
-   * @param before names of its sources @param after the same, as they are now @param change of a plan; absent: only what is there has changed
-   * @param isThere whether a source plays, if it is asked to
+   * @param before names of its sources @param after their names now @param change from a plan; absent: only the available sources have changed
+   * @param isThere whether a source would play
    */
   change(
     before: readonly string[],
@@ -39,7 +39,7 @@ export class ChannelAir {
     const next = after.find(isThere) ?? null;
     const nowMs = performance.now();
     if (!gone && !anew && next === this.onAir && !this.isOpen && nowMs > this.unknownUntilMs) return;
-    // One that does not come is waited for in the place of one that goes.
+    // A removed source plays on while its replacement does not connect.
     if ((gone || anew) && after.some((name) => name.endsWith('/dead'))) this.unknownUntilMs = nowMs + LEAVING_MS;
     if (this.isOpen || nowMs < this.unknownUntilMs || nowMs - this.#changedMs < HEARD_MS) this.#isFuzzy = true;
     const below = after.slice(next === null ? 0 : after.indexOf(next) + 1);
@@ -50,7 +50,7 @@ export class ChannelAir {
     this.isOpen = true;
   }
 
-  /** The one on air was seen there. */
+  /** The source on air was seen there. */
   seen(): void {
     this.isOpen = false;
     this.#changedMs = performance.now();
@@ -62,7 +62,7 @@ export class ChannelAir {
     return known;
   }
 
-  /** What is wrong with the sources that were heard, one behind the other, since this was asked last; '': nothing. */
+  /** The fault of the sequence of sources heard since the last call; '': none. */
   judge(heard: readonly string[]): string {
     const [pattern, isFuzzy] = [this.#parts.join(''), this.#isFuzzy];
     this.#parts = [];
@@ -75,7 +75,7 @@ export class ChannelAir {
   }
 }
 
-/** A file begins only now: until its first frame what is better than the one on air, and plays already, may be heard. */
+/** Sources that may be heard until the first frame of a file that just begins: better ones that play already. */
 function playingBefore(names: readonly string[], onAir: string | null): readonly string[] {
   const place = onAir === null ? -1 : names.indexOf(onAir);
   return names.slice(0, Math.max(place, 0)).filter((name) => !name.startsWith('file '));

@@ -1,4 +1,4 @@
-/** All that is connected while configurations change: that exactly those end who are to, and that others come in their place. */
+/** The clients during changes of the configuration: checks that exactly the right ones end, and replaces them. */
 
 import type { ChannelAir } from './reload-air.js';
 import { request, StampedListener, TitleWatcher } from './reload-clients.js';
@@ -43,7 +43,7 @@ export function nobodyElse(world: PairsWorld): void {
     if (code !== 0) throw new Error(`${scope} ${key} was closed: ${code}`);
 }
 
-/** Most channels that take an encoder have one. */
+/** Connects encoders to most channels that accept one. */
 export async function connectEncoders(world: PairsWorld): Promise<void> {
   for (const [key, { sources }] of channelsOf(world.config)) {
     const source = sources.find(({ type }) => type === 'encoder');
@@ -64,7 +64,7 @@ export async function connectEncoders(world: PairsWorld): Promise<void> {
   }
 }
 
-/** Waits until those sources are on air that are to be. */
+/** Waits until the expected sources are on air. */
 export async function onAir(world: PairsWorld): Promise<void> {
   const isDue = ({ isOpen, unknownUntilMs }: ChannelAir) => isOpen && performance.now() > unknownUntilMs;
   if (![...world.air.values()].some(isDue)) return;
@@ -84,7 +84,7 @@ export async function onAir(world: PairsWorld): Promise<void> {
   await until(look, PATIENCE_MS, () => `not on air: ${left().map(([key, { onAir }]) => `${onAir} of ${key}`)}`, 20);
 }
 
-/** Fresh ones in the place of those that were ended, wherever there is audio. */
+/** Replaces ended clients by new ones, on any channel with audio. */
 export async function refill(world: PairsWorld): Promise<void> {
   const random = world.random;
   const config = channelsOf(world.config);
@@ -97,7 +97,7 @@ export async function refill(world: PairsWorld): Promise<void> {
   const here = new Map(open.map((key) => [key, 0]));
   for (const { key } of world.listeners) here.set(key, (here.get(key) ?? 0) + 1);
   while (open.length > 0 && world.listeners.length + fresh.length < world.size.listeners) {
-    // One of each channel first.
+    // First, one of each channel.
     const key = open.find((each) => here.get(each) === 0) ?? open[random.int(0, open.length - 1)]!;
     here.set(key, here.get(key)! + 1);
     const mounts = [`/${key}`, ...config.get(key)!.mounts];

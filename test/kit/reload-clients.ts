@@ -1,5 +1,5 @@
 /**
- * All that is connected while configurations change: listeners that check each byte, watchers that know which titles are due, and a plain request.
+ * Clients during changes of the configuration: listeners that check each byte, watchers that know the due titles, and a plain request.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -16,11 +16,11 @@ export class StampedListener {
   readonly key: string;
   readonly player: Player;
   readonly reader: StampedReader;
-  /** The plan has ended its channel. */
+  /** Whether a plan has ended its channel. */
   isEnded = false;
-  /** Audio bytes when the drain began. */
+  /** Number of audio bytes when the drain began. */
   bytesBefore = 0;
-  /** Runs that were there at the last drain; 0: it has seen none. */
+  /** Number of runs at the last drain; 0: there was none yet. */
   runsBefore = 0;
 
   constructor(
@@ -41,18 +41,18 @@ export class StampedListener {
   }
 }
 
-/** A reader of titles, of a channel or a station, by WebSocket or SSE. Titles have numbers. */
+/** A watcher of a channel or a station, by WebSocket or SSE. Titles are numbers. */
 export class TitleWatcher {
   readonly scope: 'channel' | 'station';
   readonly key: string;
-  /** The plan has ended what it watches. */
+  /** Whether a plan has ended its channel or station. */
   isEnded = false;
-  /** Titles that were accepted since it came, in order; of the optional ones it depends on the moment. */
+  /** Titles accepted since it connected, in order; those not `isSure` are optional, since they depend on the moment. */
   readonly due: { readonly number: number; readonly isSure: boolean }[] = [];
   readonly #after: number;
   readonly #socket: Watching | Events;
 
-  /** @param after the number of the last title before it came */
+  /** @param after the number of the last title before it connected */
   constructor(t: Test, port: number, scope: 'channel' | 'station', key: string, after: number, isEvents: boolean) {
     this.scope = scope;
     this.key = key;
@@ -65,7 +65,7 @@ export class TitleWatcher {
     await this.#socket.opened();
   }
 
-  /** 1001 stands for the end of an event stream too. */
+  /** Its close code; 1001 also means the end of an event stream. */
   get code(): number {
     if (this.#socket instanceof Watching) return this.#socket.code;
     return this.#socket.wire.closed ? 1001 : 0;
@@ -76,14 +76,14 @@ export class TitleWatcher {
     else this.#socket.close();
   }
 
-  /** The titles that it was sent and that were pushed since it came. */
+  /** The received titles that were pushed since it connected. */
   get numbers(): number[] {
     const records =
       this.#socket instanceof Watching ? this.#socket.records : this.#socket.seen.map(({ record }) => record);
     return records.map(({ song }) => numberOf(song)).filter((number) => number > this.#after);
   }
 
-  /** What is wrong with what it was sent; '': nothing. */
+  /** The fault of the received titles; '': none. */
   get fault(): string {
     const got = this.numbers;
     let at = 0;
@@ -95,7 +95,7 @@ export class TitleWatcher {
   }
 }
 
-/** A title's number; 0: it is none of ours. */
+/** A title's number; 0: another title. */
 export function numberOf(song: string): number {
   return Number(/^song (\d+)$/.exec(song)?.[1] ?? 0);
 }
@@ -106,7 +106,7 @@ export interface PlainAnswer {
   readonly body: string;
 }
 
-/** A request on a connection of its own. @param head without its blank line @param isWhole until the end; else the head is enough */
+/** Sends a request on a new connection. @param head without its blank line @param isWhole reads the whole answer; else only its head */
 export function request(port: number, head: string, isWhole = true): Promise<PlainAnswer> {
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true });
@@ -130,7 +130,7 @@ export function request(port: number, head: string, isWhole = true): Promise<Pla
   });
 }
 
-/** The fingerprint of the certificate that is shown at a port. */
+/** The fingerprint of the certificate that a port presents. */
 export function certificateAt(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {

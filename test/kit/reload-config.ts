@@ -1,4 +1,4 @@
-/** A configuration as plain data, as tests change it: written as JSON, which YAML reads. */
+/** A configuration as plain data for tests to change. It is written as JSON, which is valid YAML. */
 
 import { createHash } from 'node:crypto';
 import type { StampedCodec } from './stamped.js';
@@ -20,18 +20,18 @@ export interface StationState {
 export interface ConfigState {
   addresses: Options[];
   stations: Record<string, StationState>;
-  /** Sections at the top. */
+  /** Top-level sections. */
   readonly top: Record<string, Options>;
 }
 
-/** Of a channel that is there or may come: every fourth plays AAC. */
+/** The codec of a present or future channel: every fourth plays AAC. */
 export function codecOf(key: string): StampedCodec {
   return Number(key.slice(1)) % 4 === 3 ? 'aac' : 'mp3';
 }
 
 export const hashed = (secret: string) => `sha256:${createHash('sha256').update(secret).digest('hex')}`;
 
-/** By the name by which tests and plans know sources: `encoder`, `file PATH`, `pull URL`. */
+/** A source's name in tests and plans: `encoder`, `file PATH`, `pull URL`. */
 export function nameOf(source: SourceState): string {
   if (source.type === 'encoder') return 'encoder';
   return source.type === 'file' ? `file ${source['path']}` : `pull ${source['url']}`;

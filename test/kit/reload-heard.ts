@@ -1,4 +1,4 @@
-/** What listeners and watchers were sent since this was asked last: what was planned, and the same for all. */
+/** Checks what listeners and watchers received since the last call: as planned, and the same for all. */
 
 import { nobodyElse, onAir } from './reload-audience.js';
 import { numberOf, type StampedListener } from './reload-clients.js';
@@ -6,13 +6,11 @@ import { channelsOf } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld, push } from './reload-world.js';
 import { until } from './until.js';
 
-/**
- * Of audio: what was sent before it has come to every listener. A segment that is open, and a second until its turn; on a busy machine as much again.
- */
+/** Time until sent audio has reached every listener: an open segment, and a second until its turn; twice that for a busy machine. */
 const DRAIN_MS = 4000;
 const BYTES_A_MS = 16;
 
-/** All that was sent until now has come to everybody; what they heard is what was planned, and the same for all. */
+/** Waits until everything sent has reached all clients; checks that it is as planned, and the same for all. */
 export async function drain(world: PairsWorld): Promise<void> {
   await onAir(world);
   for (const key of channelsOf(world.config).keys()) await push(world, key, channelsOf(world.config).get(key)!);

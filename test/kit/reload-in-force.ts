@@ -1,4 +1,4 @@
-/** What the configuration in force says, asked for as clients do: channels, addresses, operators, history. */
+/** Checks the configuration in force by clients' requests: channels, addresses, operators, history. */
 
 import { readFileSync } from 'node:fs';
 import { certificateAt, fingerprintOf, numberOf, request } from './reload-clients.js';
@@ -6,7 +6,7 @@ import { channelsOf, hashed } from './reload-config.js';
 import { PATIENCE_MS, type PairsWorld, push, stationOf } from './reload-world.js';
 import { until } from './until.js';
 
-/** A channel as its configuration says, or no channel. */
+/** Checks a channel against its configuration, or its absence. */
 export async function inForce(world: PairsWorld, key: string): Promise<void> {
   const channel = channelsOf(world.config).get(key);
   const path = (of: string) => `GET ${of} HTTP/1.1`;
@@ -33,7 +33,7 @@ export async function inForce(world: PairsWorld, key: string): Promise<void> {
   if (String(found) !== String(wanted)) throw new Error(`${key} shows ${found}, not ${wanted}`);
   if (channel.access === 'open' && world.air.get(key)!.onAir !== null && !world.air.get(key)!.isOpen) {
     for (const mount of [`/${key}`, ...channel.mounts]) {
-      // A source that has just begun has not filled a segment; and one worker knows it a moment before the other.
+      // A new source has not filled a segment yet, and one worker knows it a moment before the other.
       let answer = await request(world.port, `HEAD ${mount} HTTP/1.1`);
       await until(async () => {
         if (answer.status === 503) answer = await request(world.port, `HEAD ${mount} HTTP/1.1`);
@@ -61,7 +61,7 @@ export async function inForce(world: PairsWorld, key: string): Promise<void> {
   await expect(put, encoder === undefined ? 404 : 401, false);
 }
 
-/** Each address as it is to be, and none where there is none. */
+/** Checks each address, and that removed ones are gone. */
 export async function addresses(world: PairsWorld): Promise<void> {
   for (const address of world.config.addresses.slice(1)) {
     const port = address['port'] as number;
@@ -98,7 +98,7 @@ export async function operator(world: PairsWorld): Promise<void> {
   }
 }
 
-/** What was accepted last of each channel is in its history. */
+/** Checks that the last accepted titles of each channel are in its history. */
 export async function history(world: PairsWorld): Promise<void> {
   for (const key of channelsOf(world.config).keys()) {
     const numbers = world.accepted.get(key) ?? [];

@@ -1,9 +1,9 @@
-/** Single options that change at random: those of which nobody who is connected notices anything, and those for which a configuration is refused. */
+/** Random changes of single options: those that no connected client notices, and those for which a configuration is refused. */
 
 import type { Random } from './random.js';
 import { type ChannelState, type ConfigState, channelsOf } from './reload-config.js';
 
-/** Makes a text that was not there before. */
+/** Makes a new text. */
 export type Namer = (what: string) => string;
 
 export function pick<T>(random: Random, all: readonly T[]): T {
@@ -75,7 +75,7 @@ export function changeTop(random: Random, nameOf: Namer, config: ConfigState): v
   config.top[section]![name] = value();
 }
 
-/** Makes it one that is refused whole. @param takenPort where another program listens @returns what is said of it */
+/** Makes a configuration invalid. @param takenPort port of another program @returns matches the refusal */
 export function spoil(random: Random, takenPort: number, config: ConfigState): RegExp {
   const [key, channel] = pick(random, [...channelsOf(config)]);
   const spoils: readonly (() => RegExp)[] = [

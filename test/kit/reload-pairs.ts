@@ -1,7 +1,7 @@
 /**
- * Reload by seed: configuration after configuration, each a random edit of the one before, under listeners that check each byte, encoders and
- * watchers. From each plan, and nothing else, follows who is ended, cut or switched: exactly these are, all others notice nothing, and what the
- * configuration says is in force. Titles that were accepted reach every reader.
+ * Reloads by seed: consecutive configurations, each a random edit of the previous one, under listeners that check each byte, encoders and
+ * watchers. From each plan alone follows which clients are ended or switched: exactly these are, all others notice nothing, and the configuration
+ * is in force. Accepted titles reach every reader.
  */
 
 import type { Test } from 'tap';
@@ -51,7 +51,7 @@ async function play(world: PairsWorld): Promise<void> {
   for (const { socket } of world.encoders.values()) socket.destroy();
   world.forget();
   await world.subject.reload(world.state.text(first));
-  // What is known of the mounts of before is let go with the next request.
+  // The next request releases the previous mounts.
   await request(world.port, 'GET /healthz HTTP/1.1');
   if (WORKERS > 0) return;
   let now = held;
@@ -70,7 +70,7 @@ function begin(world: PairsWorld, key: string, channel: ChannelState): void {
   air.change([], channel.sources.map(nameOf), undefined, world.isThere(key));
 }
 
-/** Reloads without a pause between them, titles meanwhile, and then all that follows from them. */
+/** Reloads without a pause between them, with titles meanwhile, and then checks the consequences of all. */
 async function volley(world: PairsWorld, count: number): Promise<void> {
   const touched = new Set<string>();
   for (let i = 0; i < count; i++) {
@@ -105,7 +105,7 @@ async function volley(world: PairsWorld, count: number): Promise<void> {
   await settle(world, touched);
 }
 
-/** What follows from a plan. */
+/** Applies the consequences of a plan to the model. */
 function follow(
   world: PairsWorld,
   before: ConfigState,
@@ -135,7 +135,7 @@ function follow(
   }
 }
 
-/** Those that the plans name are ended, and nobody else; what is in force is seen; others come in the place of those. */
+/** Checks that exactly the clients in the plans have ended, and what is in force; then replaces them. */
 async function settle(world: PairsWorld, touched: ReadonlySet<string>): Promise<void> {
   await endings(world);
   await connectEncoders(world);
@@ -147,5 +147,5 @@ async function settle(world: PairsWorld, touched: ReadonlySet<string>): Promise<
   nobodyElse(world);
 }
 
-/** Stations may have come in another order. */
+/** Sorted, since stations may be in another order. */
 const sorted = (lines: string) => lines.split('\n').sort().join('\n');

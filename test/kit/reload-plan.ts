@@ -1,22 +1,22 @@
-/** Who is concerned by a reload: read from its plan, and nothing else. */
+/** The clients affected by a reload, from its plan alone. */
 
 import type { ReloadPlan } from '../../src/config/plan.js';
 
 export interface Concerned {
-  /** Their listeners, watchers and encoders are ended. */
+  /** Channels whose listeners, watchers and encoders end. */
   readonly channels: ReadonlySet<string>;
-  /** Their watchers are closed. */
+  /** Stations whose watchers are closed. */
   readonly stations: ReadonlySet<string>;
-  /** Of these channels the encoder is cut. */
+  /** Channels whose encoder is disconnected. */
   readonly encoders: ReadonlySet<string>;
-  /** Sources that go, come, begin anew, or change places, by channel. */
+  /** Channel → sources that are removed, added, restarted or moved. */
   readonly sources: ReadonlyMap<string, SourceChange>;
 }
 
 export interface SourceChange {
-  /** Places of before. */
+  /** Previous places of removed sources. */
   readonly gone: Set<number>;
-  /** Places of those that are pulled anew. */
+  /** Places of restarted sources. */
   readonly anew: Set<number>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Random configurations, each an edit of the one before: some wrong, some that need a restart, some whose port cannot be had. A configuration is
- * plain data, written as JSON, which YAML reads; beside it are the secrets in clear, those of before too.
+ * Random configurations, each an edit of the previous one: some invalid, some that need a restart, some with a port in use. A configuration is plain
+ * data, written as JSON, which is valid YAML; the state also has the present and former secrets in plain text.
  */
 
 import type { Random } from './random.js';
@@ -17,11 +17,11 @@ import {
 import { changeChannel, changeTop, pick, spoil } from './reload-options.js';
 import type { StampedCodec } from './stamped.js';
 
-/** What the machine has for configurations. */
+/** The machine's resources for configurations. */
 export interface Ground {
-  /** The first is always listened at. */
+  /** The server always listens on the first one. */
   readonly ports: readonly number[];
-  /** Of another program. */
+  /** The port of another program. */
   readonly takenPort: number;
   readonly files: Readonly<Record<StampedCodec, readonly string[]>>;
   readonly upstream: number;
@@ -31,14 +31,14 @@ export interface Ground {
 
 const STATIONS = ['north', 'south', 'east', 'west'];
 const CHANNELS = 16;
-/** Any channel needs listeners: of fewer than these none goes. */
+/** Minimum number of channels, so that each has listeners. */
 const FEWEST = 8;
 
 export class ReloadState {
   config: ConfigState;
-  /** Of channels, in clear: in force the first ones, as many as the configuration has; then those of before. */
+  /** Push tokens by channel, in plain text: first those in force, as many as the configuration has; then former ones. */
   readonly tokens = new Map<string, string[]>();
-  /** The first is in force. */
+  /** Passwords by channel; the first is in force. */
   readonly passwords = new Map<string, string[]>();
   readonly adminPasswords: string[] = [];
   readonly #random: Random;
@@ -52,7 +52,7 @@ export class ReloadState {
       addresses: [this.#address(ground.ports[0]!)],
       stations: {},
       top: {
-        // What this machine cannot keep must not pass for a fault: everybody comes from one address, and it may stand still for seconds.
+        // All clients have one address, and the machine may stall for seconds; neither must cause a failure.
         limits: { wrongSecretsPerMinute: 1_000_000, wrongSecretsInAllPerMinute: 1_000_000, watchersPerAddress: 1000 },
         streams: { silenceSeconds: 600, lagSeconds: 60, burstSeconds: 2 },
         sources: { stallMs: 14_000, pieceSeconds: 14, bodyTimeoutSeconds: 600 },
@@ -81,7 +81,7 @@ export class ReloadState {
     return this.text(this.config);
   }
 
-  /** Where nobody is to listen. */
+  /** Ports on which the server must not listen. */
   get freePorts(): readonly number[] {
     return this.#ground.ports.filter((port) => this.config.addresses.every((address) => address['port'] !== port));
   }
@@ -90,7 +90,7 @@ export class ReloadState {
     return JSON.stringify({ addresses, ...top, stations }, null, 1);
   }
 
-  /** Another configuration. @returns refused: why it is not put in force; null: it is. secrets: takes those that came with it, once it is */
+  /** Makes another configuration. @returns `refused`: matches the refusal; null: it is accepted. `secrets`: adopts its secrets, once in force */
   next(): { readonly config: ConfigState; readonly refused: RegExp | null; readonly secrets: () => void } {
     const config = structuredClone(this.config);
     const later: (() => void)[] = [];
@@ -145,7 +145,7 @@ export class ReloadState {
     };
   }
 
-  /** The secrets of a channel that goes are not those of one that comes. */
+  /** Adds a channel with new secrets, not those of a removed one. */
   #addChannel(config: ConfigState, key: string): () => void {
     const channel: ChannelState = {
       name: this.#random.chance(0.5) ? '' : this.#name('channel'),
@@ -168,7 +168,7 @@ export class ReloadState {
     return take;
   }
 
-  /** @returns takes the secrets that it has made */
+  /** @returns a function that adopts the new secrets */
   #edit(config: ConfigState): (() => void) | undefined {
     const random = this.#random;
     const all = [...channelsOf(config)];
@@ -221,7 +221,7 @@ export class ReloadState {
     const encoder = channel.sources.find(({ type }) => type === 'encoder');
     if (encoder === undefined) return undefined;
     if (this.#random.chance(0.4)) {
-      // More than 0, and a title would wait for its audio.
+      // Not above 0, or a title would wait for its audio.
       if (this.#random.chance(0.5)) encoder['titleOffsetMs'] = this.#random.int(-50, 0);
       else encoder['lingerSeconds'] = this.#random.int(0, 5);
       return undefined;
@@ -280,7 +280,7 @@ export class ReloadState {
       const key = pick(this.#random, STATIONS);
       const { channels } = stations[key]!;
       delete stations[key];
-      // It goes by itself; its channels go to another one.
+      // Removes the station, and moves its channels to another one.
       Object.assign(pick(this.#random, Object.values(stations)).channels, channels);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The server whose configuration changes, in this process or as processes of its own: its reload by text, and what it says of it. With TEST_NODES it
- * shares audio and titles with another machine, which only serves, and gets each configuration too.
+ * The server whose configuration changes, in this process or as separate processes. With TEST_NODES it shares audio and titles with another
+ * machine, which only serves, and gets each configuration too.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -17,15 +17,15 @@ import { tempFolder } from './temp-folder.js';
 const SAID_CHARACTERS = 6000;
 
 export interface Subject {
-  /** What `airsplice check --diff` would say between two texts. */
+  /** The plan of a reload from one text to another. */
   plan(before: string, after: string): ReloadPlan;
-  /** Resolves with the plan as text. Rejects with why nothing was changed. */
+  /** Resolves with the plan as text. Rejects with the reason if nothing was changed. */
   reload(text: string): Promise<string>;
-  /** The last of what it has logged, where it is a process. */
+  /** The end of its log, if it is a process. */
   said(): string;
 }
 
-/** @param text of the first configuration, as JSON @param port of its first address @param isProcess as processes even where there are no workers */
+/** @param text of the first configuration, as JSON @param port of its first address @param isProcess separate processes even without workers */
 export async function startSubject(t: Test, text: string, port: number, isProcess = false): Promise<Subject> {
   const folder = tempFolder(t);
   const path = join(folder, 'config.yaml');
@@ -59,7 +59,7 @@ export async function startSubject(t: Test, text: string, port: number, isProces
 }
 
 interface SharedCluster {
-  /** As JSON, with a comma behind it. */
+  /** Its section as JSON, with a trailing comma. */
   asNode(name: string, mayFeed: boolean): string;
 }
 
@@ -75,7 +75,7 @@ async function beginCluster(t: Test): Promise<SharedCluster> {
   };
 }
 
-/** @returns puts another configuration in force there */
+/** @returns a function that reloads the other machine */
 async function startOther(t: Test, text: string, shared: SharedCluster): Promise<(text: string) => Promise<unknown>> {
   const folder = tempFolder(t);
   const [port, path, data] = [await freePorts(2), join(folder, 'config.yaml'), join(folder, 'data')];

@@ -1,4 +1,4 @@
-/** What a run of reloads is made of: the server, all that is connected to it, and what is known of its channels. Titles are pushed here. */
+/** The state of a run of reloads: the server, its clients, and the model of its channels. Pushes titles. */
 
 import net from 'node:net';
 import { join } from 'node:path';
@@ -17,16 +17,16 @@ import { tempFolder } from './temp-folder.js';
 
 const FILE_FRAMES = 1200;
 const FILES = 3;
-/** Of a channel's titles; its history is asked for them at the end. */
+/** Number of a channel's titles kept, for the check of its history at the end. */
 const TITLES_KEPT = 200;
-/** For whatever has to come or go: how soon is the machine's affair. */
+/** Time-out for events whose speed depends on the machine. */
 export const PATIENCE_MS = 20_000;
 
 export interface PairsSize {
   readonly pairs: number;
   readonly listeners: number;
   readonly watchers: number;
-  /** How many pairs lie between two moments at which all that was sent is compared. */
+  /** Number of pairs between two comparisons of all that was sent. */
   readonly drainEvery: number;
 }
 
@@ -48,19 +48,19 @@ export class PairsWorld {
   readonly subject: Subject;
   readonly port: number;
   readonly hooks: readonly Receiver[];
-  /** Names of sources by their numbers. */
+  /** Source's number → name. */
   readonly sources: Map<number, string>;
-  /** Frames of files, by number. */
+  /** File's number → frames. */
   readonly lengths: ReadonlyMap<number, number>;
   readonly air = new Map<string, ChannelAir>();
   readonly encoders = new Map<string, StampedEncoder>();
-  /** That a plan has cut, until they are seen to be. */
+  /** Encoders that a plan has disconnected, until that is observed. */
   readonly cut: StampedEncoder[] = [];
   listeners: StampedListener[] = [];
   watchers: TitleWatcher[] = [];
   /** Numbers of accepted titles by channel, in order. */
   readonly accepted = new Map<string, number[]>();
-  /** The last number. */
+  /** The number of the last title. */
   titles = 0;
   readonly counts = { refused: 0, ended: 0, cut: 0, switched: 0, closed: 0, accepted: 0 };
 
@@ -117,7 +117,7 @@ export class PairsWorld {
     return this.state.config;
   }
 
-  /** Of all that was connected nothing is kept: what is still held is the server's. */
+  /** Drops all clients, so that only the server can still hold something. */
   forget(): void {
     this.listeners = [];
     this.watchers = [];
@@ -126,12 +126,12 @@ export class PairsWorld {
     this.accepted.clear();
   }
 
-  /** Of the title that a channel accepted last. */
+  /** The number of the title that a channel accepted last. */
   lastTitle(key: string): number | undefined {
     return this.accepted.get(key)?.at(-1);
   }
 
-  /** Whether a source of a channel plays, if it is asked to. */
+  /** Whether a source of a channel would play. */
   isThere(key: string): (name: string) => boolean {
     return (name) => {
       if (name === 'encoder') return this.encoders.get(key)?.isTaken ?? false;
@@ -145,11 +145,11 @@ export function stationOf({ stations }: ConfigState, key: string): string | unde
   return Object.keys(stations).find((name) => key in stations[name]!.channels);
 }
 
-/** A push to any channel, which may go or lose its token meanwhile; what is accepted must not be lost. */
+/** Pushes to a random channel, which may be removed or lose its token meanwhile; an accepted title must not be lost. */
 export async function pushAnywhere(world: PairsWorld, next: ConfigState): Promise<void> {
   const all = [...channelsOf(world.config)];
   const [key, channel] = all[world.random.int(0, all.length - 1)]!;
-  // A channel that goes, comes or moves at this moment: which stations hear of it depends on the moment.
+  // For a channel that is removed, added or moved, the stations that get the title depend on the moment.
   const isSure = stationOf(next, key) === stationOf(world.config, key);
   await push(world, key, channel, isSure, true);
 }

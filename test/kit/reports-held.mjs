@@ -1,4 +1,4 @@
-/** Loaded before the server: at SIGWINCH it collects all garbage and reports on standard error how many bytes are still held. */
+/** Preloaded into a server: at SIGWINCH it collects all garbage and reports on standard error the number of bytes still held. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,7 +1,7 @@
 /**
- * The story of an encoder that restarts again and again while listeners are connected: it finishes, breaks off in the middle of a
- * frame, is reset, or leaves a connection behind that the next one takes over. Nobody may be lost; everybody hears whole frames
- * only, those that were sent, in order; and every ICY block stands where the reader looks for it.
+ * The story of an encoder that restarts repeatedly while listeners are connected: it finishes, breaks off in the middle of a frame, is reset, or
+ * leaves a connection that the next one takes over. No listener may be lost; all hear only whole frames, as sent, in order; and every ICY block is
+ * in its place.
  */
 
 import type { Test } from 'tap';
@@ -13,25 +13,25 @@ import { DEMO_AUDIO, startServer } from './server.js';
 import { patient } from './until.js';
 
 const METAINT = 5003;
-/** 8.3 kB: one whole run holds at least one place for an ICY block. */
+/** 8.3 kB, so that a whole run has at least one place for an ICY block. */
 const RUN_FRAMES = 20;
-/** A second of audio, and those that its ends cut. */
+/** A second of audio, and the frames cut at its ends. */
 const MAX_OPEN_FRAMES = 41;
-/** Each such run is heard whole, and a title follows it: so between two titles there is always a place for the first one's block. */
+/** Each run with this number is heard whole and followed by a title, so there is always a place for a block between two titles. */
 const TITLE_EVERY = 5;
-/** More than the burst: nobody joins so early as to hear the file that played before the first encoder. */
+/** More than the burst, so that no listener hears the file before the first encoder. */
 const FIRST_FRAMES = 200;
-/** The tape's last segment stays open: what listeners get of this run still holds a place for the last title's block. */
+/** The tape's last segment stays open; the part of this run before it still has a place for the last title's block. */
 const LAST_FRAMES = MAX_OPEN_FRAMES + RUN_FRAMES;
 const ENDINGS = ['finish', 'half', 'reset', 'ghost'] as const;
 
 interface Run {
   readonly sent: readonly string[];
-  /** All of it must be heard; else any whole frames from its beginning. */
+  /** Whether all of it must be heard; else any number of whole frames from its start. */
   readonly whole: boolean;
 }
 
-/** A frame by its last bytes: a frame at a seam may be muted, by its side information only. */
+/** Identifies a frame by its last bytes, since one at a seam may be muted in its side information. */
 const keyOf = (frame: Buffer) => frame.subarray(-48).toString('base64');
 
 const YAML = `
@@ -65,7 +65,7 @@ export async function restartStory(t: Test, random: Random, restarts: number, li
   let ghost: Feeder | undefined;
   for (let i = 0; i < restarts; i++) {
     const from = random.int(0, DEMO_FRAMES.length - FIRST_FRAMES);
-    // That one connection takes another's place is each machine's own.
+    // Takeover only works on the same machine.
     const feeder = new Feeder(t, one.port, '/live', { from });
     if ((await feeder.answered()) !== 200) throw new Error(`run ${i} (seed ${random.seed}): ${feeder.answer}`);
     await ghost?.over();
@@ -87,7 +87,7 @@ export async function restartStory(t: Test, random: Random, restarts: number, li
       songs.push(`song-${i}`);
       await push(songs.at(-1)!);
     }
-    // They come one by one while the encoder is at it.
+    // Listeners connect one by one while the encoder sends.
     if (players.length < listeners && i > 2) {
       for (let n = 0; n < Math.ceil(listeners / 10) && players.length < listeners; n++) {
         players.push(new Player(port, '/live', { keep: true, icy: players.length % 5 !== 0 }));
@@ -101,7 +101,7 @@ export async function restartStory(t: Test, random: Random, restarts: number, li
 
   const heard = players.map((player) => {
     const { frames, skippedBytes } = framesIn(player.audio);
-    // The last one may not have come to its end yet: that is kept for later, not skipped.
+    // The last frame may be incomplete, which does not count as skipped.
     if (skippedBytes !== 0) t.fail(`seed ${random.seed}: ${skippedBytes} bytes that are no frame`);
     return frames.map(keyOf);
   });
@@ -120,10 +120,10 @@ export async function restartStory(t: Test, random: Random, restarts: number, li
   t.ok(heard.every((keys) => keys.length > 0));
 }
 
-/** What was heard is what the runs sent: it begins within one of them and goes on to the end. */
+/** Checks that the heard frames are those of the runs, from somewhere within one of them to the end. */
 function follow(t: Test, random: Random, runs: readonly Run[], heard: readonly string[]): void {
   const isFrom = (run: number, from: number): boolean => {
-    // Places in `heard` at which the next run may begin.
+    // Indices in `heard` at which the next run may begin.
     let places = new Set([0]);
     for (let r = run; r < runs.length && places.size > 0; r++) {
       const { sent, whole } = runs[r]!;
@@ -132,7 +132,7 @@ function follow(t: Test, random: Random, runs: readonly Run[], heard: readonly s
         const start = r === run ? from : 0;
         let n = 0;
         while (start + n < sent.length && place + n < heard.length && heard[place + n] === sent[start + n]) n++;
-        // The tape's last segment is open: its frames have not been heard.
+        // The frames of the tape's open segment have not been heard.
         const rest = runs.slice(r + 1).reduce((frames, run) => frames + (run.whole ? run.sent.length : 0), 0);
         if (place + n === heard.length && rest + (whole ? sent.length - start - n : 0) <= MAX_OPEN_FRAMES) return true;
         if (start + n === sent.length) next.add(place + n);

@@ -1,4 +1,4 @@
-/** A rewind's log as a process before has left it, and its files where they are wanted. */
+/** Writes a rewind's log as an earlier process left it, optionally with its files. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ export function leftName(sequence: number): string {
   return `${sequence}-${sequence.toString(16).padStart(16, '0')}.mp3`;
 }
 
-/** @param folder the data folder @param endMs of the last one, unix milliseconds @returns the media sequence number of the first */
+/** @param folder the data folder @param endMs of the last segment, unix milliseconds @returns the first media sequence number */
 export function leaveRewind(folder: string, channel: string, count: number, endMs: number, files = 0): number {
   const own = join(folder, 'hls', channel);
   mkdirSync(join(own, 'rewind'), { recursive: true });

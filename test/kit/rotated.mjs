@@ -1,12 +1,12 @@
 /**
- * What later tiers run by rotation: each part with every third commit, and what a change touches with that change (rotation.mjs).
+ * The files that later tiers run by rotation: each part with every third commit, and those that a change affects with that change (rotation.mjs).
  */
 
 import { files } from './test-files.mjs';
 
 /**
- * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace
- * the short ones of the same run; `nodes` as above; `workers`: on a hub and two workers.
+ * Three parts of about the same duration. `programs`, `pairs` (which mostly sleep) and `alone` run in their long forms (LONG=1), which replace the
+ * short ones of the same run; `nodes`: as in tiers.mjs; `workers`: on a hub and two workers.
  */
 export const ROTATED = [
   {

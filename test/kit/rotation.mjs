@@ -1,14 +1,14 @@
 /**
- * Which of the rotated files (tiers.mjs) a commit runs: a third, by its place in the history, so that three commits in a row run all of them, and
- * besides what the latest change touches: its own tests in any case, those that are about it while there is time.
+ * Chooses the rotated files (rotated.mjs) of a commit: a third, by its place in the history, so that three commits in a row run all of them; and
+ * those that the latest change affects: its own tests in any case, related ones while there is time.
  */
 
 import { spawnSync } from 'node:child_process';
 
-/** A change is what came within this time before the commit. */
+/** The latest change includes all commits within this time. */
 const CHANGE_SECONDS = 4 * 3600;
 
-/** Sources → the rotated tests that are about them, by what stands behind `test/`. */
+/** Sources → related rotated tests, as paths below `test/`. */
 const ABOUT = [
   [
     /^src\/(cluster|link)\//,
@@ -54,10 +54,10 @@ export function partOf() {
 }
 
 /**
- * A change of a room brings its own tests; ABOUT has those that stand elsewhere.
- * @param names `programs e2e/log`: the list in which the test stands, and what is behind `test/`
- * @param changed paths of files, as `git diff --name-only` says them
- * @returns of the names, in `own` those of a changed file's room and those that are one, in `about` the others that ABOUT has
+ * A change of a room runs the tests of that room; ABOUT has related tests in other rooms.
+ * @param names such as `programs e2e/log`: the test's list, and its path below `test/`
+ * @param changed paths of files, as from `git diff --name-only`
+ * @returns a selection of the names: `own`: changed tests, and those of a changed file's room; `about`: others from ABOUT
  */
 export function touchedBy(names, changed) {
   const about = ABOUT.filter(([source]) => changed.some((path) => source.test(path))).map(([, tests]) => tests);
@@ -72,12 +72,12 @@ export function touchedBy(names, changed) {
   return touched;
 }
 
-/** Of a source, or of what tests have in common. */
+/** The room of a source, or of common code of tests. */
 function roomOf(path) {
   return /^(?:src\/(.*)|test\/(kit))\/[^/]*$/.exec(path)?.slice(1).find(Boolean);
 }
 
-/** @returns the files that the latest change touches; none where there is no history */
+/** @returns the files of the latest change; none without a history */
 export function changedFiles() {
   const seconds = Number(git('log', '-1', '--format=%ct'));
   const base = process.env.TEST_BASE ?? git('rev-list', '-1', `--before=${seconds - CHANGE_SECONDS}`, 'HEAD');

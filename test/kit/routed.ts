@@ -1,4 +1,4 @@
-/** A router behind a front of its own, on a free loopback port, for tests that need neither channels nor a configuration. */
+/** A router behind its own front, on a free loopback port, for tests without channels or a configuration. */
 
 import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
@@ -11,7 +11,7 @@ import { Front } from '../../src/net/front/front.js';
 import { FakeClock } from './clock.js';
 import { roomyTable } from './front-harness.js';
 
-/** Of a Watch of its own, without limits that matter to a test. */
+/** Options of a separate Watch, with limits that no test reaches. */
 export const WATCH_OPTIONS = {
   pingMs: 25_000,
   bufferBytes: 65_536,
@@ -29,10 +29,10 @@ export interface RoutedOptions {
   readonly upgrades?: readonly UpgradeService[];
   /** Registers routes before the router is ready. */
   register?(app: FastifyInstance): void;
-  /** Changes the HTTP server before it is handed connections. */
+  /** Changes the HTTP server before it gets connections. */
   adjust?(server: Server): void;
   readonly roles?: Roles;
-  /** Once it is ready. */
+  /** Called when the router is ready. */
   onRouter?(router: Router): void;
   onError?(error: unknown): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What `npm test` and its longer forms run (the tiers: tiers.mjs, and the table in test/README.md): builds, then looks at types, lint and format
- * beside the tests, and closes with one line for all. With files as arguments: only those, on the sources as they are.
+ * Runs `npm test` and its longer forms (the tiers: tiers.mjs, and the table in test/README.md): builds, then checks types, lint and format in
+ * parallel with the tests, and closes with one line for all. With files as arguments, runs only those, without a build.
  */
 
 import { bundleTests } from './bundle.mjs';
@@ -14,7 +14,7 @@ const FORMS = {
   '--documents': () => ({ legs: [{ name: 'documents', files: DOCUMENTS, processes: 1 }], leftOut: [] }),
 };
 
-/** For an hour of attacks, and what comes before and behind it. */
+/** Time-out for named files, enough for long attacks. */
 const NAMED_TIMEOUT_MS = 4 * 3_600_000;
 
 const named = process.argv.slice(2);
@@ -39,7 +39,7 @@ async function runTests({ folder, ms }, buildMs) {
   return await run.close(leftOut);
 }
 
-/** Legs of one group that stand side by side run together. */
+/** Adjacent legs of one group run together. */
 function inGroups(all) {
   const groups = [];
   for (const leg of all) {

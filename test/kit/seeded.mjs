@@ -1,4 +1,4 @@
-/** Numbers that follow from a seed (mulberry32), in plain JavaScript: also for what runs without the tests' TypeScript (legs.mjs, spread.mjs). */
+/** Random numbers from a seed (mulberry32), in plain JavaScript for programs without the tests' TypeScript (legs.mjs, spread.mjs). */
 
 export class Seeded {
   #state;
@@ -17,12 +17,12 @@ export class Seeded {
     return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** @returns a whole number from 0 on, below `count` */
+  /** @returns a whole number from 0 to `count` - 1 */
   below(count) {
     return Math.floor(this.next() * count);
   }
 
-  /** @returns a copy in another order */
+  /** @returns a copy in random order */
   shuffled(items) {
     const all = [...items];
     for (let i = all.length - 1; i > 0; i--) {

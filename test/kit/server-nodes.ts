@@ -1,7 +1,6 @@
 /**
- * The server of a test as several machines: each one process or with workers, by a seed, with one Redis between them, the same configuration, and in
- * front of each address a proxy that leads a connection to any of them, by a seed. What is each machine's own (src/cluster/README.md, "Bounds") is
- * not for this.
+ * A test's server as several machines with one Redis and the same configuration: each one process or with workers, by a seed. In front of each
+ * address, a proxy leads each connection to a machine, by a seed. Not for tests of what is each machine's own (src/cluster/README.md, "Bounds").
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -30,7 +29,7 @@ interface Machine {
 }
 
 interface MachineOptions {
-  /** Of the test. */
+  /** The test's folder. */
   readonly folder: string;
   readonly name: string;
   readonly workers: number;
@@ -87,10 +86,10 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
   return { ...all, ...urlsAt(port), app: appAt(ports), one };
 }
 
-/** What a server that is started again in its folder finds as it was. */
+/** State that a server keeps over a restart in its folder. */
 interface Kept {
   readonly redis: RedisServer;
-  /** Which of its machines is `one`. */
+  /** Index of the machine that is `one`. */
   readonly oneOf: number;
 }
 const known = new Map<string, Kept>();

@@ -1,4 +1,4 @@
-/** Starts the whole server from a YAML text, in this process, on free loopback ports, with a data folder of its own. */
+/** Starts the whole server from a YAML text, in this process, on free loopback ports, with its own data folder. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { Random } from './random.js';
 import { tempFolder } from './temp-folder.js';
 
 export const DEMO_AUDIO = new URL('../../config/demo/airsplice.mp3', import.meta.url).pathname;
-/** Of a configuration: two stations for readers. `zulu` and `alpha`, in this order, have no audio by themselves; `bravo` plays. */
+/** Two stations for a configuration: `zulu` and `alpha`, in this order, have no audio of their own; `bravo` plays. */
 export const TWO_STATIONS = `stations:
   house:
     channels:
@@ -26,26 +26,26 @@ export const TWO_STATIONS = `stations:
 `;
 
 /**
- * How many workers each server has: TEST_WORKERS of the environment. 0: it runs in this process. Then tests see it from outside only: what looks into
- * the process, or moves its clock, is not for this.
+ * Number of workers of each server, from TEST_WORKERS. 0: it runs in this process. Otherwise tests can neither inspect the process nor move its
+ * clock.
  */
 export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
 /**
- * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them, each with TEST_WORKERS or none; a connection comes
- * to any of them, by a seed (server-nodes.ts). 0: on one, without a cluster.
+ * Number of machines of each server, from TEST_NODES: they share a Redis, each has TEST_WORKERS or none, and connections go to random ones, by a
+ * seed (server-nodes.ts). 0: one machine, without a cluster.
  */
 export const NODES = Number(process.env['TEST_NODES'] ?? 0);
 
-/** In which every machine knows that an encoder has come to one of them, however busy they are (src/cluster/README.md, "Bounds"). */
+/** Time until every machine knows of an encoder, even on a busy machine (src/cluster/README.md, "Bounds"). */
 export const KNOWN_EVERYWHERE_MS = 250;
 
-/** To be called after the answer to an encoder that did not come by a Feeder: on one machine it is known at once. */
+/** Call it after the answer to an encoder other than a Feeder; one machine knows of it at once. */
 export async function knownEverywhere(): Promise<void> {
   if (NODES > 0) await pause(KNOWN_EVERYWHERE_MS);
 }
 
-/** How many subtests of a file run at a time, each with a server: of processes two are enough for two cores. */
+/** Maximum number of parallel subtests of a file, each with a server: one on several machines, two with workers, enough for two cores. */
 export function atOnce(jobs: number): number {
   return NODES > 0 ? 1 : WORKERS > 0 ? Math.min(2, jobs) : jobs;
 }
@@ -53,7 +53,7 @@ export function atOnce(jobs: number): number {
 /** Spreads connections among the workers by a seed. */
 export const SPREAD = new URL('spread.mjs', import.meta.url).pathname;
 
-/** In which four processes start, however busy the machine is. */
+/** Time for four processes to start, even on a busy machine. */
 const STARTED_MS = 60_000;
 /** Longer than any test. */
 const LONG_TURN_MS = 600_000;
@@ -63,19 +63,19 @@ export interface TestServer {
   readonly port: number;
   /** `http://127.0.0.1:port` */
   readonly base: string;
-  /** How many processes serve, of all machines. */
+  /** Number of serving processes of all machines. */
   readonly serving: number;
-  /** `base` of each machine, for what it says of itself alone. */
+  /** `base` of each machine, for its own figures. */
   readonly machines: readonly string[];
-  /** One of its machines, by a seed, the same after a restart: for what is each machine's own. */
+  /** One of its machines, by a seed, the same after a restart, for what is each machine's own. */
   readonly one: TestServer;
   readonly ws: string;
   readonly folder: string;
-  /** Puts another configuration in force; rejects where that cannot be. */
+  /** Puts another configuration in force; rejects if it is refused. */
   reload(yaml: string): Promise<ReloadPlan>;
 }
 
-/** The demo's three channels on a free port (the relay's URL must be given where it is used), and whatever is added. */
+/** The demo's three channels on a free port, with additions; tests that use the relay must give its URL. */
 export function demoYaml(extra = '', port = 0): string {
   return `
 addresses: [{ host: 127.0.0.1, port: ${port} }]
@@ -100,7 +100,7 @@ ${extra}
 `;
 }
 
-/** @param log gets the server's lines, of all levels; of processes a moment later. Nothing is logged without */
+/** @param log gets the server's lines of all levels, from processes a moment later; absent: nothing is logged */
 export async function startServer(t: Test, yaml: string, folder = tempFolder(t), log?: Log): Promise<TestServer> {
   const path = join(folder, 'config.yaml');
   writeFileSync(path, yaml);
@@ -109,7 +109,7 @@ export async function startServer(t: Test, yaml: string, folder = tempFolder(t),
   const { startApp, checkConfig, Reloads } = await theServer();
   const read = (text: string) => {
     const { config, checked } = checkConfig(path, process.env, text);
-    // That the machine stood still belongs into a test's log only where the test asks for it.
+    // Lines about stalls of the machine are only for tests that set longTurnMs.
     const longTurnMs = text.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
     Object.assign(config.data, { folder: join(folder, 'data') });
     Object.assign(config.log, { longTurnMs });
@@ -139,7 +139,7 @@ function serverAt(app: App, folder: string, reload: TestServer['reload']): TestS
   };
 }
 
-/** What each of its machines says of itself at /metrics. */
+/** /metrics of each machine. */
 export function metricsOf({ machines }: Pick<TestServer, 'machines'>): Promise<string[]> {
   return Promise.all(machines.map(async (machine) => (await fetch(`${machine}/metrics`)).text()));
 }
@@ -148,7 +148,7 @@ export function urlsAt(port: number) {
   return { port, base: `http://127.0.0.1:${port}`, ws: `ws://127.0.0.1:${port}` };
 }
 
-/** All of it is loaded where one starts: 0.8 s of CPU time that files need not, which use what else stands here. */
+/** Loads the server on first use, which takes 0.8 s of CPU time that other users of this module save. */
 async function theServer() {
   const [app, load, plan, cli, reloads] = await Promise.all([
     import('../../src/app/app.js'),
@@ -160,7 +160,7 @@ async function theServer() {
   return { ...app, ...load, ...plan, ...cli, ...reloads };
 }
 
-/** The same as processes of its own: the command that an operator starts. */
+/** Starts the server as separate processes, by the operator's command. */
 async function startProcesses(t: Test, yaml: string, folder: string, log: Log | undefined): Promise<TestServer> {
   const { loadConfig, planReload, control } = await theServer();
   const [port, ports] = await portsFor(yaml);
@@ -189,7 +189,7 @@ async function startProcesses(t: Test, yaml: string, folder: string, log: Log | 
   return serverAt(app, folder, reload);
 }
 
-/** What a test has of the app where that is processes of its own. @param logEnds what a stop waits for besides */
+/** The app's interface for separate processes. @param logEnds what a stop also waits for */
 export function appOf(
   t: Test,
   ports: readonly number[],
@@ -218,7 +218,7 @@ export function appOf(
   };
 }
 
-/** A line of a process. What none of its log has written is a warning. */
+/** Passes on a line of a process. A line that its log did not write is a warning. */
 export function passOn(line: string, log: Log): void {
   if (!line.startsWith('{')) return void log.warn({}, line);
   const { level, time: _, msg, ...fields } = JSON.parse(line);
@@ -226,7 +226,7 @@ export function passOn(line: string, log: Log): void {
 }
 const LEVELS: Readonly<Record<number, keyof Log>> = { 20: 'debug', 30: 'info', 40: 'warn' };
 
-/** A port for each address, and the one behind it for SHOUTcast. */
+/** A port for each address; the next one is for SHOUTcast. */
 export async function portsFor(yaml: string): Promise<[number, number[]]> {
   const count = yaml.match(/\bport: 0\b/g)?.length ?? 0;
   const ports: number[] = [];

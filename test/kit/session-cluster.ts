@@ -1,4 +1,4 @@
-/** Sessions, watchers and reports of several workers, joined by a registry over links without sockets: bytes go over when a test says so. */
+/** Sessions, watchers and reports of several workers, joined by a registry over links without sockets, whose bytes a test delivers. */
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { Feed, type Message, type Sync } from '../../src/feed/feed.js';
@@ -23,7 +23,7 @@ export const CHANNELS = ['one', 'two'] as const;
 export const KEEP_MS = 5000;
 export const REPORT_MS = 1000;
 
-/** A watcher's connection, which takes everything. */
+/** A watcher's connection that is never slow. */
 export class TakingPeer implements Transport {
   readonly direct = null;
   readonly open = true;
@@ -42,7 +42,7 @@ export class TakingPeer implements Transport {
   cut(): void {}
 }
 
-/** What a process has of sessions; by itself: the only one. */
+/** The sessions of a process; it is the only process unless it joins. */
 export class SessionProcess {
   readonly feed = new Feed();
   readonly listenerFeed: ListenerFeed;
@@ -96,13 +96,13 @@ export class SessionProcess {
     return { peer, onGone };
   }
 
-  /** A following track has come to this process. */
+  /** This process got a next track. */
   next(view: RecordView): void {
     this.feed.set(view.record.channel, 'next', view);
     this.listenerFeed.next(view, this.sessions);
   }
 
-  /** What it says by itself once a second. */
+  /** Its work once a second. */
   tidy(): void {
     this.sessions.purge();
     this.shared?.tidy();
@@ -120,7 +120,7 @@ export class SessionCluster {
     for (const i of this.workers.keys()) this.join(i);
   }
 
-  /** Worker `i` has a link to the hub. */
+  /** Links worker `i` to the hub. */
   join(i: number): void {
     const pipe = linkPipe();
     this.pipes[i] = pipe;
@@ -140,14 +140,14 @@ export class SessionCluster {
     this.pipes[i] = null;
   }
 
-  /** The hub ends and another one begins, which knows nothing. */
+  /** Replaces the hub by a new one, which knows nothing. */
   restart(): void {
     for (const i of this.workers.keys()) this.cut(i);
     this.registry = new SessionRegistry();
     for (const i of this.workers.keys()) this.join(i);
   }
 
-  /** Some bytes go over. @param most in one chunk */
+  /** Delivers some bytes. @param most maximum in one chunk */
   async pass(most = Number.POSITIVE_INFINITY): Promise<number> {
     await turn();
     let bytes = 0;
@@ -155,7 +155,7 @@ export class SessionCluster {
     return bytes;
   }
 
-  /** All that is to be said has been said. */
+  /** Delivers all pending messages. */
   async settle(): Promise<void> {
     for (let quiet = 0; quiet < 2; ) quiet = (await this.pass()) === 0 ? quiet + 1 : 0;
   }

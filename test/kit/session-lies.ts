@@ -1,4 +1,4 @@
-/** What a worker, or another machine, says of sessions, as it should be, and each message with each of its members at every boundary (lies.ts). */
+/** Messages about sessions from a worker or another machine: valid ones, and variants with each member at every boundary (lies.ts). */
 
 import * as sessions from '../../src/link/sessions/session-messages.js';
 import type { MemberTable } from '../../src/link/wire/members.js';
@@ -8,7 +8,7 @@ import { framed, honest, type Lie, lies } from './lies.js';
 export interface SessionMessage {
   readonly name: string;
   readonly type: number;
-  /** Behind the worker and the metaid. */
+  /** The bytes after the worker and the metaid. */
   honest(): Buffer;
   lies(): Iterable<Lie>;
 }
@@ -17,7 +17,7 @@ function known<T extends object>(name: string, type: number, members: MemberTabl
   return { name, type, honest: () => honest(members, values), lies: () => lies(members, values) };
 }
 
-/** The metaid that the liar has a session of, and others follow. */
+/** The metaid of the liar's session, which others follow. */
 export const METAID = 'metaid-of-a-liar';
 export const SINCE_MS = 1000;
 
@@ -52,7 +52,7 @@ export const SESSION_MESSAGES: readonly SessionMessage[] = [
   known('VERDICT', types.VERDICT, sessions.VERDICT_MEMBERS, { id: 1, verdict: 'taken' }),
 ];
 
-/** Between machines, beside sessions. */
+/** Another message between machines. */
 export const CLOCKS = { type: 'clocks', ownMs: 1, clusterMs: 1 };
 export const BRIDGE_MESSAGES: readonly object[] = [
   CLOCKS,
@@ -60,12 +60,12 @@ export const BRIDGE_MESSAGES: readonly object[] = [
   { type: 'settings', settings: [['demo', { delaySeconds: 1, metaint: 8192, holdSeconds: 300, sources: ['file'] }]] },
 ];
 
-/** On the wire. */
+/** A message on the wire. */
 export function said(type: number, payload: Buffer, metaid = METAID): Buffer {
   return framed(type, Buffer.concat([honest(sessions.TO_MEMBERS, { worker: 0, metaid }), payload]));
 }
 
-/** With each lie in what it begins with, too. */
+/** All false variants of a message, including those of its common start. */
 export function* liesOf(message: SessionMessage): Iterable<{ readonly what: string; readonly bytes: Buffer }> {
   for (const { what, payload } of message.lies()) yield { what, bytes: said(message.type, payload) };
   for (const { what, payload } of lies(sessions.TO_MEMBERS, { worker: 2, metaid: METAID })) {

@@ -1,6 +1,6 @@
 /**
- * A network, processes and a home of a test's own (Linux namespaces), in which lines are typed as a person types them: every port is free, so none is
- * replaced, and nothing outside is reached. The files are this system's. All that was started there ends with the test.
+ * An isolated network, processes and a home for a test (Linux namespaces), in which it types lines as a person does: every port is free, so none
+ * needs to be replaced, and the outside cannot be reached. The files are this system's. Everything started there ends with the test.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const ENTER = [...(isRoot ? [] : ['-U', '--preserve-credentials']), '-n', '-p', 
 
 export interface Typed {
   readonly code: number;
-  /** On both of its outputs, the end of it. */
+  /** The end of both its outputs. */
   readonly said: string;
 }
 
@@ -32,10 +32,10 @@ export function withoutShellMachine(): string | false {
 export class ShellMachine {
   readonly #t: Test;
   readonly #first: number;
-  /** Where lines are typed. */
+  /** The working folder. */
   readonly folder: string;
   readonly home: string;
-  /** As a person has it: what the test runner has put into it is not for npm. `airsplice` is installed, as npm does it. */
+  /** A person's environment, without the test runner's variables; `airsplice` is installed as npm does it. */
   readonly env: NodeJS.ProcessEnv;
   #typed = 0;
 
@@ -67,7 +67,7 @@ export class ShellMachine {
     return new ShellMachine(t, childrenOf(holder.pid!)[0]!, folder, home);
   }
 
-  /** A line that ends by itself, within this time or with code 124. @param input what is typed into it */
+  /** Runs a line that ends by itself; after `seconds` it is ended, with code 124. @param input typed into it */
   async type(line: string, seconds = 60, input: string | false = ''): Promise<Typed> {
     const limit = patient(seconds * 1000) / 1000;
     const child = this.#spawn(['timeout', '-k', '2', String(limit), 'bash', '-c', line], input);
@@ -76,10 +76,10 @@ export class ShellMachine {
     return { code, said: said() };
   }
 
-  /** A line that goes on, until `interrupt` or the end of the test. */
+  /** Starts a line that runs until `interrupt` or the end of the test. */
   start(line: string): Running {
     const file = join(this.home, `.typed-${++this.#typed}`);
-    // A group of its own, as a terminal makes it.
+    // In its own process group, as in a terminal.
     const child = this.#spawn(['setsid', '--wait', 'bash', '-c', `echo $$ > '${file}'\n${line}`]);
     this.#t.teardown(() => child.kill('SIGKILL'));
     const said = saidBy(child);

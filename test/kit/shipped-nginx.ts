@@ -1,4 +1,4 @@
-/** config/deploy/caches/nginx.conf as it ships, with another port, another origin and folders of a test's own. */
+/** The shipped config/deploy/caches/nginx.conf, with another port, origin and folders. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const CACHES_FOLDER = new URL('../../config/deploy/caches/', import.meta.url).pathname;
 export const NGINX = '/usr/sbin/nginx';
 
-/** What ships, with each of these found and replaced. */
+/** A shipped file with replacements, each of which must be found. */
 export function adapted(name: string, replacements: readonly (readonly [string, string])[]): string {
   return replacements.reduce(
     (text, [from, to]) => {
@@ -18,7 +18,7 @@ export function adapted(name: string, replacements: readonly (readonly [string, 
   );
 }
 
-/** Folders of its own, for an nginx that another user may not write to; one process. */
+/** Lines for separate folders, since system folders may belong to another user; one process. */
 export function ownProcess(folder: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${folder}/${kind};`,
@@ -27,9 +27,9 @@ export function ownProcess(folder: string): string {
 }
 
 /**
- * A cache in one process, at a port of 127.0.0.1.
- * @param accessLog what it says instead of `access_log off;`; null: that
- * @returns the arguments of nginx
+ * Writes the configuration of a cache in one process, on a port of 127.0.0.1.
+ * @param accessLog replaces `access_log off;`; null: unchanged
+ * @returns the arguments for nginx
  */
 export function nginxCache(folder: string, port: number, origin: number, accessLog: string | null = null): string[] {
   const text = adapted('nginx.conf', [

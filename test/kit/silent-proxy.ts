@@ -1,12 +1,12 @@
 /**
- * A TCP proxy in front of a local port that can fall silent: connections stay open and new ones are accepted, but nothing passes, not even the end of
- * one.
+ * A TCP proxy in front of a local port that can fall silent: connections stay open and new ones are accepted, but nothing passes, not even their
+ * ends.
  */
 
 import net from 'node:net';
 import type { Test } from 'tap';
 
-/** From who connects, or back to it. */
+/** From the client, or back to it. */
 export type Way = 'there' | 'back';
 
 interface Pair {
@@ -36,13 +36,13 @@ export class SilentProxy {
     return proxy;
   }
 
-  /** From now on nothing passes, in both directions or in one. */
+  /** Stops all traffic, in both directions or in one. */
   silence(...ways: readonly Way[]): void {
     for (const way of ways.length === 0 ? (['there', 'back'] as const) : ways) this.#silent.add(way);
     this.#look();
   }
 
-  /** What waited passes, as TCP sends lost data again. */
+  /** Resumes; held data passes, as after retransmissions. */
   pass(): void {
     this.#silent.clear();
     this.#look();

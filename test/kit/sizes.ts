@@ -1,4 +1,4 @@
-/** What is counted of the sources, so that rooms do not fill up again: test/sizes.test.ts. */
+/** Counts in the sources that test/sizes.test.ts limits, so that rooms stay small. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 const ROOT = new URL('../..', import.meta.url).pathname;
 
-/** Of one source. Functions and classes by `name`, in the file. */
+/** The counts of one source. Functions and classes are listed by name. */
 export interface Counted {
   /** From the root of the tree. */
   readonly file: string;
@@ -20,7 +20,7 @@ export interface Counted {
   readonly parameters: ReadonlyMap<string, number>;
 }
 
-/** All sources in these folders. */
+/** Counts all sources in these folders. */
 export function countAll(folders: readonly string[]): readonly Counted[] {
   return folders.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -29,7 +29,7 @@ export function countAll(folders: readonly string[]): readonly Counted[] {
   );
 }
 
-/** Lines by room: the folder, without those below it. */
+/** Room → lines; a room is a folder without its subfolders. */
 export function linesByRoom(counted: readonly Counted[]): Readonly<Record<string, number>> {
   const rooms: Record<string, number> = {};
   for (const { file, lines } of counted) rooms[dirname(file)] = (rooms[dirname(file)] ?? 0) + lines;
@@ -75,7 +75,7 @@ export function count(file: string, text: string): Counted {
   };
 }
 
-/** Those that are declared, and those that the constructor's parameters make. */
+/** Number of fields, declared or from the constructor's parameters. */
 function fieldsOf(node: ts.ClassLikeDeclaration): number {
   const isField = (member: ts.ClassElement) =>
     ts.isPropertyDeclaration(member) &&
@@ -84,7 +84,7 @@ function fieldsOf(node: ts.ClassLikeDeclaration): number {
   return node.members.filter(isField).length;
 }
 
-/** Undefined: a function without a name counts as a part of the one around it. */
+/** Undefined: an anonymous function, which counts as a part of the surrounding one. */
 function nameOf(node: ts.SignatureDeclaration): string | undefined {
   if (ts.isConstructorDeclaration(node)) return 'constructor';
   if (node.name !== undefined) return node.name.getText();
@@ -92,7 +92,7 @@ function nameOf(node: ts.SignatureDeclaration): string | undefined {
   return ts.isVariableDeclaration(parent) || ts.isPropertyDeclaration(parent) ? parent.name.getText() : undefined;
 }
 
-/** Of a line with a comment: its length. */
+/** Length of the longest line with a comment. */
 function longestComment(text: string, source: ts.SourceFile): number {
   let longest = 0;
   const scanner = ts.createScanner(ts.ScriptTarget.Latest, false, source.languageVariant, text);

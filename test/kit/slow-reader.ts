@@ -1,6 +1,6 @@
 /**
- * A player's machine whose receive buffer is next to nothing, so that what it has not read is not acknowledged: in Python, since Node cannot
- * set a socket's buffer. It reads at a rate, pauses for a while, and says when each byte came.
+ * A player with a tiny receive buffer, so that unread bytes are not acknowledged; in Python, since Node cannot set a socket's buffer. It reads at a
+ * rate, pauses once, and reports when bytes arrived.
  */
 
 import { spawn } from 'node:child_process';
@@ -8,9 +8,9 @@ import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 
 export interface SlowReaderOptions {
-  /** Bytes a second. */
+  /** Bytes per second. */
   readonly rate: number;
-  /** When it stops reading, and for how long, seconds. */
+  /** When it pauses, and for how long, seconds. */
   readonly pauseAt?: number;
   readonly pauseSeconds?: number;
 }
@@ -42,10 +42,10 @@ while True:
         time.sleep(0.005)
 `;
 
-/** What had come by when: milliseconds of the monotonic clock, bytes. */
+/** Monotonic milliseconds, and the number of bytes so far. */
 export type Arrival = readonly [atMs: number, bytes: number];
 
-/** Begins to read from a port of this machine; ends with the test. @returns a list that grows */
+/** Reads from a port of this machine until the test ends. @returns a growing list */
 export function readSlowly(t: Test, port: number, options: SlowReaderOptions): readonly Arrival[] {
   const arrivals: Arrival[] = [];
   const { rate, pauseAt = 0, pauseSeconds = 0 } = options;

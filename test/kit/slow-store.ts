@@ -1,4 +1,4 @@
-/** A store whose commits take their time, differently long; they can be made to wait, or to fail. */
+/** A store whose commits take a random time; they can be made to wait, or to fail. */
 
 import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
 import { MemoryStore } from './memory-store.js';
@@ -9,7 +9,7 @@ export class SlowStore extends MemoryStore {
   #gate: Promise<void> = Promise.resolve();
   #saves = 0;
 
-  /** Commits wait until the function that comes back is called. */
+  /** Holds commits until the returned function is called. */
   pause(): () => void {
     let go = () => {};
     this.#gate = new Promise((done) => {

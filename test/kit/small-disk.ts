@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 
-/** At this folder, until the test ends. Null: none can be mounted here. @param size as mount(8) of a tmpfs has it */
+/** Mounts it at this folder until the test ends. Null: not possible here. @param size of a tmpfs, as in mount(8) */
 export function smallDisk(t: Test, folder: string, size: string): SmallDisk | null {
   mkdirSync(folder, { recursive: true });
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder]).status !== 0) return null;
@@ -22,7 +22,7 @@ export class SmallDisk {
     this.#filler = join(folder, 'filler');
   }
 
-  /** @param left bytes, at most a block more */
+  /** Fills the disk. @param left free bytes, at most a block more */
   fill(left: number): void {
     const { bavail, bsize } = statfsSync(this.#folder);
     writeFileSync(this.#filler, Buffer.alloc(Math.max(0, bavail * bsize - left)), { flag: 'a' });

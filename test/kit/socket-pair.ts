@@ -1,4 +1,4 @@
-/** Two ends of a real connection. */
+/** Both ends of a real connection. */
 
 import { once } from 'node:events';
 import net from 'node:net';

@@ -1,6 +1,5 @@
 /**
- * Players of other people whose sound can be recorded: each plays into a PulseAudio of its own, by its own output or by ALSA's way to it. Started as
- * PlayerProgram starts them.
+ * Players of other projects whose sound can be recorded: each plays into its own PulseAudio, directly or through ALSA. PlayerProgram starts them.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -10,7 +9,7 @@ import { mpdConfig, mpdPlayer } from './mpd-player.js';
 import { playbin } from './playbin.js';
 import { type PlayerKind, titleLine } from './player-program.js';
 
-/** MOC: a server in the background, which its client asks twice a second what it shows. */
+/** MOC: a server in the background, which its client polls twice a second. */
 const MOC = `mocp -F -M "$1/moc" >/dev/null 2>&1 &
 until mocp -M "$1/moc" -l "$2"; do sleep 0.3; done 2>&-
 while kill -0 $! 2>&-; do
@@ -21,9 +20,9 @@ done`;
 const ICY = (title: string) => `StreamTitle='${title}';`;
 
 interface SoundingPlayer extends PlayerKind {
-  /** Commands. */
+  /** Required commands. */
   readonly needs: readonly string[];
-  /** What it can play; absent: every codec. */
+  /** The only codec that it plays; absent: all. */
   readonly codec?: 'mp3';
 }
 

@@ -1,24 +1,24 @@
-// Preloaded into a server of several processes: its connections are spread among the workers by a seed (TEST_SPREAD), in the order in which they were
-// accepted. Without it the system gives nearly all to one worker of a machine at rest. What a worker accepts goes to the supervisor before anything
-// has been read of it, and from there to the worker that is drawn.
+// Preloaded into a server of several processes: spreads its connections among the workers by a seed (TEST_SPREAD), in the order of acceptance. On an
+// idle machine the system would give nearly all to one worker. A worker passes each accepted connection, unread, to the supervisor, which passes it
+// to the drawn worker.
 import { ChildProcess } from 'node:child_process';
 import net from 'node:net';
 import { Seeded } from './seeded.mjs';
 
-// Node keeps messages of this prefix from the program's own listeners.
+// Node hides messages with this prefix from the program's listeners.
 const CMD = 'NODE_SPREAD';
 const isWorker = process.env.AIRSPLICE_PROCESS === 'worker';
 if (isWorker) work();
 else if (process.env.AIRSPLICE_PROCESS === undefined) supervise(Number(process.env.TEST_SPREAD));
 
 function work() {
-  /** How connections are taken, by the port. */
+  /** Port → function that takes a connection. */
   const taking = new Map();
   const { listen } = net.Server.prototype;
   net.Server.prototype.listen = function (...args) {
     this.once('listening', () => {
       const { port } = this.address();
-      // A socket of the link has none.
+      // The link's socket has no port.
       if (port === undefined) return;
       const handle = this._handle;
       const { onconnection } = handle;
@@ -45,7 +45,7 @@ function work() {
 }
 
 function supervise(seed) {
-  /** The workers that take connections at a port. */
+  /** Port → workers that take its connections. */
   const taking = new Map();
   const numbers = new Seeded(seed);
   const { emit } = ChildProcess.prototype;
@@ -56,7 +56,7 @@ function supervise(seed) {
     const workers = (taking.get(port) ?? []).filter((worker) => worker.connected);
     if (message.isTaking !== undefined) {
       const others = workers.filter((worker) => worker !== this);
-      // By age, whichever was ready first.
+      // By age, not by the order in which they became ready.
       taking.set(port, message.isTaking ? [...others, this].sort((a, b) => a.pid - b.pid) : others);
     } else if (workers.length === 0) connection.close();
     else workers[numbers.below(workers.length)].send({ cmd: CMD, port }, connection, () => connection.close());

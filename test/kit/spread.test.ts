@@ -1,4 +1,4 @@
-/** Connections to a server of several processes: which worker gets each is drawn by the seed. */
+/** The seed draws the worker of each connection to a server of several processes. */
 
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { Wire } from './wire.js';
 
 const COUNT = 16;
 
-/** Which worker, by age, gets the connections of one client after the other. */
+/** The workers, by age, that get consecutive connections. */
 async function spreadBy(t: Test, seed: number): Promise<number[]> {
   const folder = tempFolder(t);
   const port = await freePort();

@@ -1,7 +1,6 @@
 /**
- * Audio of which each frame holds the number of its source and its own: MP3 and AAC (ADTS), 128 kb/s, 44.1 kHz. An encoder, upstreams and files send
- * it, and a reader that compares each byte separates runs of frames that follow each other at the places where another source, or another frame,
- * came.
+ * Audio whose frames contain the number of their source and their own: MP3 and AAC (ADTS), 128 kb/s, 44.1 kHz. An encoder, upstreams and files send
+ * it; a reader compares each byte, and splits it into runs of consecutive frames of one source.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -14,15 +13,15 @@ import { Upstream } from './upstream.js';
 export type StampedCodec = 'mp3' | 'aac';
 export const TYPES: Readonly<Record<StampedCodec, string>> = { mp3: 'audio/mpeg', aac: 'audio/aac' };
 
-/** Of frames that lie one behind the other, so that all of a codec have one length. */
+/** Length of a frame; the same for all frames of a codec. */
 const BYTES = { mp3: 417, aac: 372 } as const;
-/** Where the number stands, behind the side information of MP3, which may be zeroed; the source's follows. */
+/** Offset of the frame's number, after the side information of MP3, which may be zeroed; the source's number follows. */
 const NUMBER_AT = { mp3: 36, aac: 8 } as const;
 export const FRAME_MS = { mp3: (1152 * 1000) / 44_100, aac: (1024 * 1000) / 44_100 } as const;
 const HEADS = { mp3: 'fffb9064', aac: 'fff150802e9ffc21' } as const;
 const ID3_HEADER_BYTES = 10;
 const TICK_MS = 50;
-/** Of upstreams, sent at once. */
+/** Frames that upstreams send at once. */
 const BURST_FRAMES = 20;
 
 /** Frames of each codec differ from their neighbours in every byte. */
@@ -40,12 +39,12 @@ function frames(codec: StampedCodec, source: number, from: number, to: number): 
   return Buffer.concat(Array.from({ length: Math.max(0, to - from) }, (_, i) => stampedFrame(codec, source, from + i)));
 }
 
-/** A file of that many frames, from 0 on. */
+/** Writes a file with this number of frames, from 0 on. */
 export function writeStamped(path: string, codec: StampedCodec, source: number, count: number): void {
   writeFileSync(path, frames(codec, source, 0, count));
 }
 
-/** Sends, on a connection, what is due. */
+/** Sends the frames that are due on a connection. */
 class StampedSender {
   sent: number;
   readonly #bornMs = performance.now();
@@ -96,7 +95,7 @@ export class StampedEncoder {
     return this.answer.startsWith('HTTP/1.0 200') || this.answer.startsWith('HTTP/1.1 200');
   }
 
-  /** Resolves when it may send. */
+  /** Resolves when the server has accepted it. */
   taken(): Promise<void> {
     return until(
       () => this.isTaken,
@@ -111,8 +110,8 @@ export class StampedEncoder {
 }
 
 /**
- * Upstreams `/CODEC/ANYTHING` that play for ever, each connection a source of its own, and `/dead…`, which refuses.
- * @param onSource gives a connection's source its number
+ * Endless upstreams at `/CODEC/ANYTHING`, each connection with its own source number, and `/dead…`, which refuses.
+ * @param onSource returns the source number of a connection
  */
 export async function openUpstream(t: Test, onSource: (path: string) => number): Promise<Upstream> {
   const upstream = await Upstream.open(t);
@@ -132,13 +131,13 @@ export interface StampedRun {
   last: number;
 }
 
-/** What a listener heard. */
+/** Reads what a listener received. */
 export class StampedReader {
   readonly runs: StampedRun[] = [];
-  /** What was wrong, the first time; '' while all is well. */
+  /** The first fault; '': none. */
   fault = '';
   readonly #codec: StampedCodec;
-  /** Frames of sources that begin again after their last one: files, by their number. */
+  /** File's source number → frames; files begin again after the last one. */
   readonly #lengths: ReadonlyMap<number, number>;
   #held: Buffer = Buffer.alloc(0);
 
@@ -147,12 +146,12 @@ export class StampedReader {
     this.#lengths = lengths;
   }
 
-  /** Bytes of a frame that is not whole. */
+  /** Number of bytes of an incomplete frame. */
   get leftover(): number {
     return this.#held.length;
   }
 
-  /** The next bytes of audio, in any number. */
+  /** @param chunk the next bytes of audio, of any length */
   feed(chunk: Uint8Array): void {
     if (this.fault !== '') return;
     let bytes: Buffer = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
@@ -167,8 +166,8 @@ export class StampedReader {
   }
 
   /**
-   * A tag stands in the place of the rest of a frame that began before, where it begins or comes from another tape (src/audio/tape/entry.ts).
-   * Undefined: it is not whole.
+   * Length of a tag, which replaces the rest of a frame at the start, or after a move from another tape (src/audio/tape/entry.ts).
+   * Undefined: incomplete.
    */
   #tagBytes(bytes: Buffer): number | undefined {
     if (bytes.length < ID3_HEADER_BYTES) return undefined;
@@ -176,7 +175,7 @@ export class StampedReader {
     return bytes.length < tag ? undefined : tag;
   }
 
-  /** One of AAC may be stretched by fill elements, in place of a tag. Undefined: it is not whole. */
+  /** The next frame; fill elements may extend one of AAC, instead of a tag. Undefined: incomplete. */
   #nextFrame(bytes: Buffer): { readonly frame: Buffer; readonly bytes: number } | undefined {
     const length = BYTES[this.#codec];
     if (bytes.length < length) return undefined;

@@ -1,10 +1,10 @@
-/** Types of what is used here of icy 2.1.0, icecast-parser 4.0.2, icecast-metadata-stats 0.1.12 and icecast-monitor 1.0.2. */
+/** Types of the used parts of icy 2.1.0, icecast-parser 4.0.2, icecast-metadata-stats 0.1.12 and icecast-monitor 1.0.2. */
 
 declare module 'icy' {
   import type { ClientRequest, IncomingMessage } from 'node:http';
   import type { Transform } from 'node:stream';
 
-  /** The answer without its blocks: a `Reader` where there are any, else the answer itself. */
+  /** The answer without its blocks: a `Reader` if there are any, else the answer itself. */
   type IcyAnswer = Transform & Pick<IncomingMessage, 'headers' | 'statusCode'>;
 
   const icy: {
@@ -24,9 +24,9 @@ declare module 'icecast-parser' {
 
   interface ParserOptions {
     url: string;
-    /** Whether it asks again. */
+    /** Whether it polls. */
     autoUpdate?: boolean;
-    /** Until then, seconds. */
+    /** Interval of polls, seconds. */
     metadataInterval?: number;
     /** Whether it stays connected. */
     keepListen?: boolean;
@@ -41,7 +41,7 @@ declare module 'icecast-parser' {
     stream: [Readable];
   }> {
     constructor(options: ParserOptions);
-    /** Its own. */
+    /** Its options. */
     readonly options: ParserOptions;
   }
 }
@@ -51,15 +51,15 @@ declare module 'icecast-metadata-stats' {
 
   interface StatsOptions {
     sources?: readonly StatsSource[];
-    /** Seconds. */
+    /** Interval, seconds. */
     interval?: number;
     onStats?(stats: Stats): void;
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: whatever the server says
+  // biome-ignore lint/suspicious/noExplicitAny: any JSON from the server
   type Stats = Readonly<Partial<Record<StatsSource, any>>>;
 
-  // biome-ignore lint/style/noDefaultExport: it has no other
+  // biome-ignore lint/style/noDefaultExport: its only export
   export default class IcecastMetadataStats {
     constructor(endpoint: string, options?: StatsOptions);
     readonly state: 'stopped' | 'running' | 'fetching';
@@ -70,7 +70,7 @@ declare module 'icecast-metadata-stats' {
 }
 
 declare module 'icecast-monitor' {
-  /** What stands in an answer, by its names for it; null: it does not. */
+  /** Values of an answer, by the package's names; null: absent. */
   type MonitoredItem = Readonly<Record<string, string | number | null>>;
   type OnAnswer<T> = (error: Error | null, answer: T) => void;
 

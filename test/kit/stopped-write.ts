@@ -1,19 +1,19 @@
-/** A file whose write stands still, as on a disk that does not answer: a pipe has its place. */
+/** Makes writes to a file hang, as on a dead disk, by a named pipe in its place. */
 
 import { execFile, spawnSync } from 'node:child_process';
 import type { Test } from 'tap';
 
-/** Each takes some ms. */
+/** Each try takes a few ms. */
 const MAX_TRIES = 500;
 
 export class StoppedWrite {
   readonly #path: string;
   #isOver = false;
 
-  /** The next write to this file, until `goOn` or the test's end. */
+  /** Holds the next write to this file, until `goOn` or the test's end. */
   constructor(t: Test, path: string) {
     this.#path = path;
-    // It may be written just now.
+    // The file may be being written at this moment.
     for (let tries = MAX_TRIES; ; tries--) {
       const { status, stderr } = spawnSync('mkfifo', [path], { encoding: 'utf8' });
       if (status === 0) break;
@@ -22,11 +22,11 @@ export class StoppedWrite {
     t.teardown(() => this.goOn());
   }
 
-  /** What waits is written. */
+  /** Lets the write complete. */
   goOn(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    // It waits for who writes; where nobody does any more it ends by its time.
+    // It waits for a writer, and ends by its time-out if there is none.
     execFile('cat', [this.#path], { timeout: 5000, maxBuffer: 64 * 1024 * 1024 }, () => undefined);
   }
 }

@@ -1,4 +1,4 @@
-/** Audio of every kind that a tape knows, frame by frame, by seed: for stories about tapes. */
+/** Audio of every kind that a tape supports, frame by frame, by seed, for stories about tapes. */
 
 import { execFileSync } from 'node:child_process';
 import type { ChannelAudio } from '../../src/audio/channel-audio.js';
@@ -16,7 +16,7 @@ interface StoryFrame {
   readonly link?: OggLink | undefined;
 }
 
-/** Those of Ogg begin another link now and then. */
+/** The Ogg kinds begin a new link now and then. */
 export const STORY_KINDS = ['mp3', 'mp3-vbr', 'aac', 'opus', 'vorbis', 'flac'] as const;
 export type StoryKind = (typeof STORY_KINDS)[number];
 
@@ -26,14 +26,14 @@ function mp3Frame(random: Random, index: number): StoryFrame {
   const header = emptyHeader();
   readHeader(Buffer.concat([head, Buffer.alloc(8)]), 0, header);
   const bytes = Buffer.concat([head, random.bytes(header.lengthBytes - 4)]);
-  // How far it reaches back: not at all, or into the frames before it.
+  // `main_data_begin`: 0, or into previous frames.
   if (random.chance(0.5)) bytes.writeUInt16BE(0, 4);
   return { bytes, durationMs: (header.samples / header.sampleRate) * 1000 };
 }
 
 const made = new Map<string, Buffer>();
 
-/** Some seconds of a tone, as ffmpeg makes them. */
+/** Some seconds of a tone by ffmpeg. */
 function encoded(codec: 'vorbis' | 'flac'): Buffer {
   let stream = made.get(codec);
   if (stream === undefined) {
@@ -68,7 +68,7 @@ export class StorySource {
   /** Writes the next frame. Returns its playing time. */
   write(audio: ChannelAudio, fresh = false): number {
     const { bytes, durationMs, link } = this.#next();
-    // The first packet of Vorbis plays nothing.
+    // The first packet of Vorbis has no duration.
     audio.write(frameOf(bytes, durationMs, durationMs > 0 ? (bytes.length * 8) / durationMs : 64, fresh, link));
     return durationMs;
   }

@@ -1,5 +1,5 @@
 /**
- * A switch against a false clock, and its sources: fakes that are the port. Only so can a source deliver or be lost in the middle of its own `start`.
+ * A switch with a fake clock and fake sources, which can deliver audio or be lost in the middle of their own `start`, as real ones cannot.
  */
 
 import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
@@ -9,9 +9,9 @@ import { FakeClock } from './clock.js';
 import { frameOf } from './frame-of.js';
 
 export const STALL_MS = 1500;
-/** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
+/** Maximum delay until a stall is found: the switch's check, one tick of the clock, and the duration of a frame. */
 export const CHECK_MS = 150;
-/** How long a better file is waited for. */
+/** How long the switch waits for a better file. */
 export const FILE_MS = 500;
 export const LINGER_MS = 10_000;
 export const PIECE_MS = 10_000;
@@ -23,11 +23,11 @@ export const BURST_MS = 5000;
 export class FakeSource implements Source {
   state: SourceState = 'idle';
   contentType = 'audio/mpeg';
-  /** Of a file. */
+  /** Format of a file. */
   format: AudioFormat | null = null;
   starts = 0;
   stops = 0;
-  /** Whether it rests when it is asked. */
+  /** Whether it rests if asked. */
   mayRest = false;
   isResting = false;
   onStart: () => void = () => undefined;
@@ -74,7 +74,7 @@ export class FakeSource implements Source {
   }
 }
 
-/** A switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
+/** Makes a switch and its fakes: `encoder`, `pull`, `demand` (a pull on demand) or `file`, in order of preference. */
 export function setUp(
   names: readonly string[],
   returnMs = 0,

@@ -1,4 +1,4 @@
-/** A file of a tone with an artist and a title in its tags, as a music library has it. */
+/** Makes a file of a tone with an artist and a title in its tags, as in a music library. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ export interface Tags {
 export interface Tone {
   /** The sample rate. */
   readonly hertz: number;
-  /** The tone's own frequency, Hertz; default 500. */
+  /** The tone's frequency, Hertz; default 500. */
   readonly pitch?: number;
   readonly seconds: number;
-  /** By its ending: `mp3`, `flac`, `ogg` (Vorbis), `opus`. */
+  /** The extension: `mp3`, `flac`, `ogg` (Vorbis), `opus`. */
   readonly type: string;
 }
 
-/** Makes it. @param path default: in a folder of its own @returns the path */
+/** @param path default: in a temporary folder @returns the path */
 export function makeTagged(
   t: Test,
   { artist, title }: Tags,

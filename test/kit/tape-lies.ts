@@ -1,4 +1,4 @@
-/** What a hub and a worker say of one channel's tape, as it should be, and each message with each of its members at every boundary (lies.ts). */
+/** Messages of a hub and a worker about one channel's tape: valid ones, and variants with each member at every boundary (lies.ts). */
 
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import type { OggSegment } from '../../src/audio/ogg/ogg-segment.js';
@@ -35,10 +35,10 @@ export interface KnownMessage {
   readonly name: string;
   readonly type: number;
   readonly subscription: number;
-  /** What comes before it, and behind it. */
+  /** The messages before it, and after it. */
   readonly before: readonly Buffer[];
   readonly after: readonly Buffer[];
-  /** Behind the number of the subscription. */
+  /** The bytes after the number of the subscription. */
   honest(changes?: object): Buffer;
   lies(): Iterable<Lie>;
 }
@@ -127,14 +127,14 @@ const secondFrames = {
 const firstFrames = { ...secondFrames, seq: 0, startMs: 0, endMs: 1000, entryMs: 100, lastEntry: 0 };
 const frames = known(types.FRAMES_SEGMENT, FRAMES_SEGMENT_MEMBERS, secondFrames);
 
-/** Audio whose blocks say nothing. */
+/** Audio with empty blocks. */
 function blocks(): Buffer {
   const bytes = Buffer.alloc((METAINT + 1) * BLOCKS, 0x55);
   for (let i = 1; i <= BLOCKS; i++) bytes[i * (METAINT + 1) - 1] = 0;
   return bytes;
 }
 
-/** Segments of Ogg as a tape makes them. */
+/** Ogg segments from a real tape. */
 function oggSegments(): readonly OggSegment[] {
   const [clock, source] = [new FakeClock(), new StorySource('opus', new Random(1))];
   const audio = new ChannelAudio({ key: 'demo', lagMs: 30_000, now: () => clock.now(), metaint: METAINT });
@@ -174,7 +174,7 @@ const segmentOf = (kind: TapeKind, seq: number): Buffer => {
   return of(frames, { seq, startMs, endMs: startMs + 1000, entryMs: startMs + 100, lastEntry: seq, titles: titled });
 };
 
-/** An honest hub's, up to two segments. */
+/** An honest hub's messages, up to two segments. */
 export function storyOf(kind: TapeKind, channel = 'demo'): Buffer[] {
   const heads = kind === 'ogg' ? [of(head)] : [];
   return [of(facts), of(tapeOf(kind)), of(markOf(channel)), ...heads, segmentOf(kind, 0), segmentOf(kind, 1)];

@@ -1,4 +1,4 @@
-/** Whether a replica of a tape reads as the tape does: every rendering of every segment, and every place where a listener may begin or end. */
+/** Compares a replica with its tape: every rendering of every segment, and every place where a listener may begin or end. */
 
 import { OggSegment } from '../../src/audio/ogg/ogg-segment.js';
 import type { AudioTape } from '../../src/audio/tape/audio-tape.js';
@@ -7,15 +7,15 @@ import { type AudioSegment, inForceAt, Segment } from '../../src/audio/tape/segm
 import type { ReplicaTape } from '../../src/link/tapes/replica-tape.js';
 import type { Random } from './random.js';
 
-/** Which mark of the replica stands for which of the tape; of those that both have now. */
+/** Mark of the tape → mark of the replica, for those that both have now. */
 type Known = Map<Mark, Mark>;
 
 export class TapePair {
   readonly #random: Random;
   #known: Known = new Map();
-  /** That was compared last. */
+  /** The last compared replica. */
   #replica: ReplicaTape | null = null;
-  /** How much was compared. */
+  /** Number of compared segments. */
   segments = 0;
   marks = 0;
 
@@ -23,7 +23,7 @@ export class TapePair {
     this.#random = random;
   }
 
-  /** @throws Error, with what differs */
+  /** Throws an Error with the difference. */
   compare(tape: AudioTape, replica: ReplicaTape): void {
     for (const fact of [
       'metaint',
@@ -42,7 +42,7 @@ export class TapePair {
       const burstMs = this.#random.int(0, 1.2 * tape.lagMs);
       same(`joinAt(${burstMs})`, tape.joinAt(burstMs), replica.joinAt(burstMs));
     }
-    // Of another tape they may be others.
+    // Another replica may have other marks.
     const before: Known = replica === this.#replica ? this.#known : new Map();
     this.#replica = replica;
     this.#known = new Map();
@@ -97,7 +97,7 @@ export class TapePair {
       sameBytes(`entered(${icy}) of ${name}`, one.entered(icy), other.entered(icy));
   }
 
-  /** The same title, and always the same object. */
+  /** Compares two marks: the same title, and always the same pair of objects. */
   #sameMark(name: string, one: Mark | null, other: Mark | null): void {
     if (one === null || other === null) {
       same(name, one?.view.title ?? null, other?.view.title ?? null);
@@ -111,7 +111,7 @@ export class TapePair {
     sameBytes(`block: ${name}`, one.block, other.block);
   }
 
-  /** Marks lie in one order at both ends, and blocks that are one here are one there. */
+  /** Compares the order of marks; marks that share a block in one must share one in the other. */
   #compareOrder(): void {
     const all = [...this.#known].sort(([a], [b]) => a.order - b.order);
     for (let i = 1; i < all.length; i++) {
@@ -121,7 +121,7 @@ export class TapePair {
     }
   }
 
-  /** Of Ogg: each listener's own. */
+  /** Compares Ogg renderings, which each listener has for itself. */
   #compareRenderings(tape: AudioTape, replica: ReplicaTape): void {
     if (!(tape.at(tape.tail) instanceof OggSegment)) return;
     for (const icy of [true, false]) {

@@ -1,4 +1,4 @@
-/** A folder that goes when the test has ended. */
+/** A folder that is removed when the test has ended. */
 
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import type { Test } from 'tap';
 
 export function tempFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'airsplice-test-'));
-  // The children of a program that was killed may write a little later. rmSync holds all tests of the file meanwhile, and in vain.
+  // Children of a killed program may write a little later. rmSync would block all tests of the file meanwhile.
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   return folder;
 }

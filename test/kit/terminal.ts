@@ -1,4 +1,4 @@
-/** A command in a terminal of a size, by util-linux' `script`: what its last picture shows, and what it leaves behind. */
+/** Runs a command in a terminal of a given size, by util-linux' `script`: its last picture, and the text that it leaves. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Test } from 'tap';
@@ -11,7 +11,7 @@ const HOME = '\u001b[H';
 
 export class TerminalProgram {
   readonly #child: ChildProcess;
-  /** What it wrote, whole pictures among it. */
+  /** Its output, including pictures. */
   said = '';
   /** Its exit code, once it has ended. */
   ended: number | null = null;
@@ -37,7 +37,7 @@ export class TerminalProgram {
     return bare(last).split(/\r+\n/);
   }
 
-  /** Behind the pictures, once it has ended. */
+  /** The text after the pictures, once it has ended. */
   get behind(): string {
     return bare(this.said.split(OWN_SCREEN)[1] ?? '').replaceAll('\r', '');
   }

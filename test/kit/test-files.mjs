@@ -1,4 +1,4 @@
-/** The test files, by their paths from the root of the tree. */
+/** The test files, as paths from the root of the tree. */
 
 import { existsSync, readdirSync } from 'node:fs';
 
@@ -7,7 +7,7 @@ export const ALL = readdirSync('test', { recursive: true })
   .map((file) => `test/${file}`)
   .sort();
 
-/** By name, which a file that has moved would leave without a word. */
+/** Finds files by name; throws for a missing one, which may have been moved. */
 export function files(folder, names) {
   const paths = names.split(/\s+/).map((name) => `test/${folder}/${name}.test.ts`);
   for (const path of paths)

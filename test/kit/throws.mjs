@@ -1,4 +1,4 @@
-// Preloaded into a server under test: SIGUSR2 raises an exception that nobody catches, SIGHUP a rejection that nobody handles.
+// Preloaded into a server under test: SIGUSR2 raises an uncaught exception, SIGHUP an unhandled rejection.
 process.on('SIGUSR2', () => setTimeout(() => throwIt('out of a timer'), 1));
 process.on('SIGHUP', () => void Promise.reject(new Error('out of a promise')));
 

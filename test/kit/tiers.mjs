@@ -1,6 +1,6 @@
 /**
- * How often each test file runs: the table in test/README.md, as lists. A file that stands in none of them is of `npm test`; what
- * runs by rotation stands in rotated.mjs.
+ * How often each test file runs: the table in test/README.md, as lists. A file in none of them belongs to `npm test`; rotated.mjs has the files
+ * that run by rotation.
  */
 
 import { LONGEST } from './longest.mjs';
@@ -8,7 +8,7 @@ import { ROTATED } from './rotated.mjs';
 import { changedFiles, partOf, touchedBy } from './rotation.mjs';
 import { ALL, files } from './test-files.mjs';
 
-/** What the documents and the tree of files say of the program: part of `npm run check`. */
+/** Tests of documents and the source tree, which are part of `npm run check`. */
 export const DOCUMENTS = [
   'test/sizes.test.ts',
   'test/imports.test.ts',
@@ -17,9 +17,9 @@ export const DOCUMENTS = [
   ...files('kit', 'tiers'),
 ];
 
-/** Load would spoil what they measure. */
+/** Files whose measurements other load would disturb. */
 const ALONE = files('behaviour', 'framing-budget');
-/** They look at the memory, the objects, the loop or the open files of their own process. */
+/** Files that inspect the memory, objects, event loop or open files of their own process. */
 const OWN = [
   'test/corpus.test.ts',
   ...files('app', 'stop-steps'),
@@ -32,7 +32,7 @@ const OWN = [
   ...files('statistics', 'cost'),
 ];
 
-/** With each change: short forms of what takes long by its nature, one real program of each family. */
+/** Files for each change: short forms of long tests, and one real program of each family. */
 const CHANGE = {
   programs: [
     ...files(
@@ -73,7 +73,7 @@ const CHANGE = {
       'encoder-takeover fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
     ),
   ],
-  /** Once more on two machines, with a Redis between them. */
+  /** Files that also run on two machines with a shared Redis. */
   nodes: files(
     'behaviour',
     'encoder-takeover delay upstream-preference moved-encoder statistics fallbacks push-order joining-at-a-switch',
@@ -81,7 +81,7 @@ const CHANGE = {
   pairs: files('long', 'cluster-faults lying-peers'),
   alone: files('long', 'hostile'),
 };
-/** Their minutes with each change; by themselves they take their full ones. */
+/** Their minutes with each change; otherwise they run for their full time. */
 const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 
 const LATER_TIMEOUT_MS = 1_800_000;
@@ -89,7 +89,7 @@ const NODES = { TEST_NODES: '2', TEST_WORKERS: '2' };
 const WORKERS = { TEST_WORKERS: '2' };
 const LONG = { LONG: '1' };
 
-/** They have a short form in `npm test`, and a long one later. */
+/** Files with a short form in `npm test`, and a long one in a later tier. */
 const ALSO_SHORT = [
   ...files('audio', 'delay-line'),
   ...files('audio/frames', 'framer'),
@@ -98,15 +98,15 @@ const ALSO_SHORT = [
   ...files('link/tapes', 'replica-tape tape-receiver tape-returns'),
   ...files('net/front', 'connections front proxy-protocol'),
 ];
-/** On one machine these are in a longer story of a later tier. */
+/** Files that a longer story of a later tier covers. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
 
 const LISTS = ['programs', 'nodes', 'workers', 'pairs', 'alone'];
-/** Of which there is no other form. */
+/** Lists whose files have no short form. */
 const ONLY_LATER = ['programs', 'pairs', 'alone'];
 const rotated = (list) => ROTATED.flatMap((part) => part[list]);
 
-/** What `npm test` leaves to later tiers. */
+/** Files that `npm test` leaves to later tiers. */
 const LATER = new Set([...ONLY_LATER.flatMap((list) => [...CHANGE[list], ...rotated(list)]), ...NOT_SHORT]);
 for (const file of ALSO_SHORT) LATER.delete(file);
 
@@ -115,7 +115,7 @@ const union = (...lists) => [...new Set(lists.flat())];
 
 const FIRST = LONGEST.flatMap(([folder, names]) => files(folder, names));
 
-/** @param longer files that the same run has in their long form */
+/** @param longer files that the same run has in the long form */
 function shortLegs(longer = []) {
   const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
   return [
@@ -124,20 +124,20 @@ function shortLegs(longer = []) {
   ];
 }
 
-/** What starts processes waits for most of its time: many of them at once, as long as the machine has time left for one more. */
+/** For files that start processes and mostly wait: many run at once, while the machine has CPU time left. */
 const WAITING = { group: 'waiting', processes: 10, least: 3 };
-/** Crowds, and faults of whole machines: what they promise in time needs more of the machine. */
+/** For crowds, and faults of whole machines, whose promised times need more of the machine. */
 const CROWDS = { group: 'crowds', processes: 4, least: 2 };
 
-/** A leg of processes. */
+/** A leg of files that start processes. */
 function later(name, list, env, bounds) {
   return { name, files: list, own: list, first: FIRST, env, ...bounds, timeoutMs: LATER_TIMEOUT_MS };
 }
 
 /**
  * @param lists the files of each list
- * @param minutes of what plays for as long as it is asked to; undefined: its full ones
- * @param extra more files of each list, which run while there is time
+ * @param minutes for files with a variable duration; undefined: their full time
+ * @param extra optional files of each list, which run while there is time
  */
 function laterLegs(lists, minutes, extra = {}) {
   const long = (list) => (minutes === undefined ? LONG : { ...LONG, MINUTES: minutes[list] });
@@ -152,7 +152,7 @@ function laterLegs(lists, minutes, extra = {}) {
   ].filter(({ files: list }) => list.length > 0);
 }
 
-/** The lists whose leg is one with each change and by rotation. @param rotatedOf what the run has of a list by rotation */
+/** The lists that share a leg for each change and for the rotation. @param rotatedOf returns the rotated files of a list in this run */
 function withEachChange(rotatedOf) {
   return Object.fromEntries(['nodes', 'pairs', 'alone'].map((list) => [list, union(CHANGE[list], rotatedOf(list))]));
 }
@@ -168,7 +168,7 @@ export function atEachChange(changed = changedFiles()) {
   const names = LISTS.flatMap((list) => rotated(list).map((file) => nameOf(list, file)));
   const { own, about } = touchedBy(names, changed);
   const chosen = ofEachList((list, file) => ROTATED[part][list].includes(file) || own.includes(nameOf(list, file)));
-  // What this run has in a short form stays at that.
+  // Files with a short form in this run stay in that form.
   const extra = ofEachList(
     (list, file) =>
       about.includes(nameOf(list, file)) &&
@@ -193,7 +193,7 @@ export function everything() {
   return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
 }
 
-/** @param isIn whether a rotated file of a list is meant */
+/** @param isIn whether to include a rotated file of a list */
 function ofEachList(isIn) {
   return Object.fromEntries(LISTS.map((list) => [list, union(rotated(list)).filter((file) => isIn(list, file))]));
 }

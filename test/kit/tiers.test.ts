@@ -1,4 +1,4 @@
-/** The tiers: each test file is in one, and three commits in a row run them all. */
+/** Each test file is in a tier, and three commits in a row run all files. */
 
 import { readdirSync } from 'node:fs';
 import t from 'tap';
@@ -9,7 +9,7 @@ const ALL = readdirSync('test', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.test.ts'))
   .map((file) => `test/${file}`);
 
-/** The three runs of three commits in a row, in which nothing was changed. */
+/** The runs of three commits in a row without changes. */
 function parts(t: { teardown(end: () => void): void }): Tier[] {
   const { TEST_PART, TEST_BASE } = process.env;
   t.teardown(() => {
@@ -28,13 +28,13 @@ function restore(name: string, value: string | undefined): void {
   else process.env[name] = value;
 }
 
-/** A file with the environment in which it runs, but for its minutes. */
+/** A file with the environment of its run, without the minutes. */
 const runsOf = ({ legs }: Tier) =>
   legs.flatMap(({ files, env = {} }) =>
     files.map((file) => `${file} ${JSON.stringify({ ...env, MINUTES: undefined })}`),
   );
 
-/** A file with the machines on which it runs. */
+/** A file with the machines of its run. */
 const formsOf = (legs: Tier['legs']) =>
   legs.flatMap(({ files, env }) => files.map((file) => `${file} ${env?.['TEST_NODES'] ?? env?.['TEST_WORKERS']}`));
 

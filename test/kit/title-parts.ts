@@ -1,4 +1,4 @@
-/** The parts through which titles go, wired as a server wires them, on any store. */
+/** The parts that process titles, wired as in a server, on any store. */
 
 import type { Clock } from '../../src/base/clock.js';
 import type { Log } from '../../src/base/log.js';
@@ -29,7 +29,7 @@ export interface TitlePartsOptions {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly sourceTitles: { readonly perMinute: number; readonly burst: number };
   readonly readerDelayMs?: number;
-  /** As TitleServiceParts has it. */
+  /** As in TitleServiceParts. */
   goesBySources?(channel: string): boolean;
   onUnsaved?(error: unknown): void;
   onError(error: unknown): void;
@@ -98,13 +98,13 @@ export class TitleParts {
     });
   }
 
-  /** As a server begins. */
+  /** Restores the state, as a server does at its start. */
   async restore(): Promise<void> {
     this.readers.restore(this.engine);
     await this.titles.restore();
   }
 
-  /** Once a second. */
+  /** The work of each second. */
   tidy(): void {
     this.readers.tidy(this.engine);
     this.titles.tidy();

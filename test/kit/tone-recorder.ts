@@ -1,6 +1,6 @@
 /**
- * Tones, to compare what a player shows with what it plays: frames of each pitch for an encoder, and a recorder at the monitor of a sink that
- * notes when another pitch began.
+ * Tones, to compare a player's titles with its sound: frames of each pitch for an encoder, and a recorder at the monitor of a sink that notes
+ * changes of pitch.
  */
 
 import { execFileSync, spawn } from 'node:child_process';
@@ -8,30 +8,30 @@ import type { Test } from 'tap';
 import { framesIn } from './feeder.js';
 import type { Pulse } from './pulse.js';
 
-/** Far enough apart that 20 ms of one hold next to nothing of another. */
+/** Hertz; far enough apart to distinguish within 20 ms. */
 export const PITCHES = [500, 800, 1250, 2000, 3150] as const;
 
-/** A second of MP3 of this pitch, 128 kb/s, whose frames need nothing of those before them. */
+/** A second of MP3 of this pitch, 128 kb/s, whose frames do not depend on previous ones. */
 export function toneFrames(pitch: number): Buffer[] {
   const sine = `sine=frequency=${pitch}:sample_rate=44100:duration=1.5`;
   const codec = ['-ac', '2', '-c:a', 'libmp3lame', '-b:a', '128k', '-reservoir', '0', '-write_xing', '0', '-f', 'mp3'];
   const bytes = execFileSync('ffmpeg', ['-v', 'error', '-f', 'lavfi', '-i', sine, ...codec, '-']);
-  // Without the encoder's fade in and out.
+  // Without the fades at the start and the end of the encoding.
   return framesIn(bytes).frames.slice(8, 46);
 }
 
 const HERTZ = 8000;
 const WINDOW = HERTZ / 50;
-/** Of the loudest that a window could hold of a pitch: less is silence, or a player's fade. */
+/** Minimum share of the loudest possible pitch in a window; less is silence, or a player's fade. */
 const LEAST = 0.01;
 
 export interface HeardTone {
   readonly pitch: number;
-  /** Of `performance.now`: when its first 20 ms had been recorded. */
+  /** When its first 20 ms had been recorded, by `performance.now`. */
   readonly atMs: number;
 }
 
-/** Where a pitch begins in a file of sound, seconds; -1: nowhere. */
+/** Start of a pitch in a sound file, seconds; -1: not found. */
 export function toneAt(file: string, pitch: number): number {
   const raw = ['-ac', '1', '-ar', `${HERTZ}`, '-f', 's16le', '-'];
   const samples = execFileSync('ffmpeg', ['-v', 'error', '-i', file, ...raw]);
@@ -41,15 +41,15 @@ export function toneAt(file: string, pitch: number): number {
   return -1;
 }
 
-/** What is played into the sink, as it is played. */
+/** Records what plays into the sink, in real time. */
 export class ToneRecorder {
-  /** Each pitch that followed another. */
+  /** Each change of pitch. */
   readonly heard: HeardTone[] = [];
-  /** What it hears now; 0: none of the pitches. */
+  /** The present pitch; 0: none of them. */
   now = 0;
-  /** Nor anything else. */
+  /** Whether there is no sound at all. */
   isSilent = true;
-  /** For how long that was so since it heard the first one, milliseconds. */
+  /** Total time without a pitch since the first one, milliseconds. */
   lostMs = 0;
   #rest = Buffer.alloc(0);
   #last = 0;
@@ -88,7 +88,7 @@ export class ToneRecorder {
   }
 }
 
-/** The pitch that a window holds; 0: none of them. */
+/** The pitch of a window; 0: none of them. */
 function pitchOf(samples: Buffer): number {
   let [best, power] = [0, LEAST];
   for (const pitch of PITCHES) {
@@ -98,7 +98,7 @@ function pitchOf(samples: Buffer): number {
   return best;
 }
 
-/** Louder than what is left of a fade. */
+/** Whether it is louder than the end of a fade. */
 function isLoud(samples: Buffer): boolean {
   for (let i = 0; i < samples.length; i += 2) if (Math.abs(samples.readInt16LE(i)) > 32_768 * LEAST) return true;
   return false;

@@ -1,5 +1,5 @@
 /**
- * Audio whose tone says which title is in force, and a page that plays it and notes the media time at which each tone begins.
+ * Audio whose tone identifies the title in force, and a page that plays it and notes the media time of each change.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ export const TONES = 8;
 const LOWEST_HERTZ = 400;
 const RATIO = 1.25;
 
-/** Tones one after another, each for `toneSeconds`: 0, 1, … 7, 0, … @param options of ffmpeg, which codec @param path is written */
+/** Writes consecutive tones, each for `toneSeconds`: 0, 1, … 7, 0, … @param options for ffmpeg: the codec @param path of the new file */
 export function makeTones(path: string, toneSeconds: number, seconds: number, ...options: readonly string[]): Buffer {
   const hertz = `${LOWEST_HERTZ}*pow(${RATIO},mod(floor(t/${toneSeconds}),${TONES}))`;
   const source = `aevalsrc='0.4*sin(2*PI*t*${hertz})':s=48000:d=${seconds}`;
@@ -18,18 +18,18 @@ export function makeTones(path: string, toneSeconds: number, seconds: number, ..
   return readFileSync(path);
 }
 
-/** A tone begins, at this media time of the element; `isSure`: the sound before it was heard without a hole. */
+/** The start of a tone, by the element's media time; `isSure`: the sound before it had no gap. */
 export interface ToneAt {
   readonly tone: number;
   readonly ms: number;
   readonly isSure: boolean;
 }
 
-// biome-ignore-start lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
+// biome-ignore-start lint/suspicious/noExplicitAny: browser objects, for which Node has no types
 
 /**
- * Plays a URL in an audio element for some seconds, through Web Audio. A change of tone is looked for backwards in the last samples that
- * came out, in windows of 10 ms, and `currentTime` is that of the newest sample: good to some 3 ms, however late the page looks.
+ * Plays a URL in an audio element for some seconds, through Web Audio. It searches the last samples backwards for a change of tone, in windows of
+ * 10 ms; `currentTime` is that of the newest sample. So it is exact to some 3 ms, even if the page is late.
  */
 export function listen(tab: Tab, url: string, seconds: number): Promise<ToneAt[]> {
   return tab.evaluate(
@@ -46,7 +46,7 @@ export function listen(tab: Tab, url: string, seconds: number): Promise<ToneAt[]
       await audio.play();
       const samples = new Float32Array(analyser.fftSize);
       const changes: { tone: number; ms: number; isSure: boolean }[] = [];
-      // -1: none that is known.
+      // -1: unknown.
       const heardTones: number[] = [];
       let now = -1;
       let isSure = true;
@@ -55,7 +55,7 @@ export function listen(tab: Tab, url: string, seconds: number): Promise<ToneAt[]
         await new Promise((done) => setTimeout(done, 10));
         const ms = audio.currentTime * 1000;
         analyser.getFloatTimeDomainData(samples);
-        // By zero crossings, newest window first, until one has the tone from before.
+        // By zero crossings, newest window first, until one has the previous tone.
         let ago = 0;
         heardTones.length = 0;
         for (let to = samples.length; to >= 480; to -= 48, ago++) {

@@ -1,6 +1,6 @@
 /**
- * What encoders send, byte for byte, as the tables of src/http/ingest/README.md, "What encoders send", have it: the head, then a body that looks like
- * more of a head, as audio may. Beside each: what the server has to answer, and the channel that is fed.
+ * What encoders send, byte for byte, from the tables of src/http/ingest/README.md, "What encoders send": the head, then a body that looks like more
+ * of the head, as audio may. With each, the server's expected answer, and whether a channel is fed.
  */
 
 const BASIC = `Authorization: Basic ${Buffer.from('source:hackme').toString('base64')}`;
@@ -9,21 +9,21 @@ const lf = (...lines: string[]) => [...lines, '', ''].join('\n');
 /** nsvcap's text mode doubles the CR. */
 const crcrlf = (...lines: string[]) => `${lines.join('\r\r\n')}\r\r\n`;
 
-/** Audio that looks like more of a head. */
+/** Audio that looks like more of the head. */
 export const BODY = Buffer.from([0xff, 0xfb, 0x90, 0x64, 0x0a, 0x0a, 0x0d, 0x0a, 0x3a, 0x00]);
 
 export const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
 export const OK = 'HTTP/1.0 200 OK\r\nServer: airsplice\r\nConnection: close\r\n\r\n';
 export const OK2 = 'OK2\r\nicy-caps:11\r\n\r\n';
 export const INVALID = 'invalid password\r\n';
-/** It has come to the HTTP server, where nothing is behind these services (front-harness.ts). */
+/** The request reached the HTTP server, which has no routes here (front-harness.ts). */
 const NOBODY = /^HTTP\/1\.1 404 Not Found\r\n/;
 
 export interface Transcript {
   readonly bytes: Buffer;
-  /** All that is answered; a pattern where the text is for people. */
+  /** The whole answer; a pattern if the text is for people. */
   readonly answer: string | RegExp;
-  /** Whether it is fed, with BODY, into the channel live. */
+  /** Whether BODY feeds the channel live. */
   readonly fed: boolean;
 }
 

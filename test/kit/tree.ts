@@ -1,6 +1,6 @@
 /**
- * The text files of the repository, and what in each is a comment, a string or code. For the tests that read the source itself
- * (test/docs/citations.test.ts, test/docs/words.test.ts). Folders of recordings and generated files are left out.
+ * The text files of the repository, split into comments, strings and code, for tests of the source itself (test/docs/citations.test.ts,
+ * test/docs/words.test.ts). Without folders of recordings and generated files.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -11,20 +11,20 @@ const ROOTS: readonly string[] = ['src', 'test', 'bench', 'config'];
 const LEFT_OUT = /^(test\/corpus\/|bench\/results\/)/;
 const TEXT = /\.(ts|js|mjs|md|yaml|html|css)$/;
 
-/** A text file. Each part keeps its place: what belongs to the others is blank, so that a line has one number in all. */
+/** A text file. In each part, the text of the others is blank, so that line numbers are the same in all. */
 export interface TextFile {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly path: string;
   readonly text: string;
-  /** Of a document, its whole text. */
+  /** The comments; for a document, its whole text. */
   readonly comments: string;
-  /** Without comments, strings, templates. Of a document, nothing. */
+  /** The text without comments, strings and templates; for a document, nothing. */
   readonly code: string;
-  /** Strings, templates and regular expressions. Of a document, nothing. */
+  /** Strings, templates and regular expressions; for a document, nothing. */
   readonly strings: string;
 }
 
-/** Every file and folder of the repository that a comment or a document may name. Paths from the root. */
+/** Every file and folder that a comment or a document may name, as paths from the root. */
 export function allPaths(): Set<string> {
   const paths = new Set(readdirSync(ROOT).filter((name) => name !== 'node_modules' && name !== '.git'));
   for (const root of ROOTS) {
@@ -42,8 +42,8 @@ export function textFiles(): TextFile[] {
 }
 
 /**
- * Comments, strings, templates, regular expressions: what begins first decides, so that a `//` within a string is not a comment. Code within
- * a template counts as the template's.
+ * Comments, strings, templates, regular expressions. The one that begins first wins, so that a `//` in a string is not a comment. Code in a
+ * template counts as part of it.
  */
 const PARTS = new RegExp(
   [
@@ -80,7 +80,7 @@ function blank(text: string): string {
   return text.replace(/[^\n]+/g, (line) => ' '.repeat(line.length));
 }
 
-/** The number of the line in which this place is. */
+/** The line number of an offset. */
 export function lineOf(text: string, index: number): number {
   return text.slice(0, index).split('\n').length;
 }

@@ -1,9 +1,9 @@
 /**
- * Runs TypeScript as it is: `node --import=./test/kit/typescript.mjs test/audio/tape/tape.test.ts`. tsx does that and more; a file that starts
- * the server takes 0.5 s of CPU time more to load with it than built, 0.15 s with this.
+ * Runs TypeScript without a build: `node --import=./test/kit/typescript.mjs test/audio/tape/tape.test.ts`. tsx does that and more, but a file with
+ * the server then takes 0.5 s more CPU time to load than built; with this, 0.15 s.
  *
- * esbuild compiles a file once; what it made is kept by the hash of the source, esbuild's version and its options. For the main
- * thread: no test runs TypeScript in a worker. What run.mjs runs is made by bundle.mjs instead.
+ * esbuild compiles a file once; the result is kept by the hash of the source, esbuild's version and its options. Only for the main thread: no test
+ * runs TypeScript in a worker thread. run.mjs uses bundle.mjs instead.
  */
 
 import { createHash, randomUUID } from 'node:crypto';
@@ -21,7 +21,7 @@ const MAKER = `${require('esbuild/package.json').version} ${JSON.stringify(OPTIO
 
 const isOurs = (url) => url?.endsWith('.ts') && url.startsWith(ROOT);
 
-/** Our sources import one another by the names that they have when they are built: `.js` for `.ts`. */
+/** Our sources import one another by the names of the built files: `.js` for `.ts`. */
 export function resolve(specifier, context, next) {
   if (!specifier.startsWith('.') || !specifier.endsWith('.js') || !isOurs(context.parentURL))
     return next(specifier, context);
@@ -36,7 +36,7 @@ function kept(file) {
   }
 }
 
-/** Files run side by side: what one of them reads here is whole. Where nothing can be written it is compiled again. */
+/** Keeps a result by a rename, so that parallel processes only read complete files. If it cannot be written, it is compiled again next time. */
 function keep(file, code) {
   try {
     mkdirSync(FOLDER, { recursive: true });
@@ -62,8 +62,8 @@ export function load(url, context, next) {
 }
 
 /**
- * What a test starts is the program, as an operator starts it. `tap` would load its coverage hooks into every process (@tapjs/processinfo puts them
- * back where NODE_OPTIONS is set to nothing), which then takes two to three times the CPU time to start.
+ * Tests start the program as an operator does. `tap` would load its coverage hooks into every process (@tapjs/processinfo restores them even if
+ * NODE_OPTIONS is empty), which doubles or triples the CPU time of a start.
  */
 function freeChildren() {
   globalThis[Symbol.for('process-on-spawn@*:singletonId')]?.listeners.splice(0);
@@ -73,7 +73,7 @@ function freeChildren() {
 if (isMainThread) {
   process.setSourceMapsEnabled(true);
   freeChildren();
-  // The first is in this thread; Node 20 has the second only.
+  // `registerHooks` runs in this thread; Node 20 only has `register`.
   if (module.registerHooks) module.registerHooks({ resolve, load });
   else module.register(import.meta.url);
 }

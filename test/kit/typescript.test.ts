@@ -1,4 +1,4 @@
-/** Tests run as TypeScript, and what they start runs without tap's hooks: by itself, by tap, in a run of many files. */
+/** Tests run as TypeScript, and the processes that they start run without tap's hooks: run by Node, by tap, in a run of many files. */
 
 import { execFile, spawnSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import t from 'tap';
 import { tempFolder } from './temp-folder.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
-/** With the coverage hooks that tap sets, a server takes three times the CPU time to start. */
+/** With tap's coverage hooks, a server takes three times the CPU time to start. */
 const PRINTS_OPTIONS = `
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
@@ -27,12 +27,12 @@ t.test('a child in a run of many files has no NODE_OPTIONS', async (t) => {
 
 t.test('nor has one under tap', async (t) => {
   const folder = tempFolder(t);
-  // With the plugins of ours, for which tap is built.
+  // With our node_modules, which have the plugins that tap is built with.
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   const hooks = `node-arg: ['--import=${join(ROOT, 'test/kit/typescript.mjs')}']`;
   writeFileSync(join(folder, '.taprc'), `plugin: ['!@tapjs/typescript']\n${hooks}\ndisable-coverage: true\n`);
   writeFileSync(join(folder, 'child.test.mjs'), PRINTS_OPTIONS);
-  // A run of its own, not a part of this one.
+  // A separate run, not a part of this one.
   const own = Object.entries(process.env).filter(([name]) => !/^(?:TAP|_TAPJS)/.test(name));
   const args = ['--reporter=tap', 'child.test.mjs'];
   const { code, out } = await new Promise<{ code: number; out: string }>((done) => {

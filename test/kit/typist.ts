@@ -1,4 +1,4 @@
-/** Types lines of documents, by rules and in their order, and then those that were printed in their turn. */
+/** Types lines of documents, by rules and in order, and then the lines that these print. */
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -12,19 +12,19 @@ export interface Rule {
   /** The whole line. */
   readonly line: RegExp;
   readonly says: RegExp;
-  /** What stands in the line, and what is typed in its place. */
+  /** Replacements in the line: text, and what is typed instead. */
   readonly as?: readonly (readonly [string, string])[];
-  /** A line of shell that holds once it has run; where it goes on by itself, while it does. */
+  /** A shell command that must succeed after the line; for a line that keeps running, meanwhile. */
   readonly holds?: string;
-  /** It goes on until it is interrupted, or `stays` while the others run. */
+  /** It runs until it is interrupted; `stays`: it runs while the others are typed. */
   readonly goesOn?: 'stays' | true;
-  /** Where it is asked in a terminal: Enter. */
+  /** It asks questions in a terminal, which are answered by Enter. */
   readonly isAsked?: true;
-  /** Of what says by its code what it has found. */
+  /** Allowed exit codes of a command that reports findings by its code. */
   readonly codes?: readonly number[];
-  /** Secrets in its output, by the names that documents use. */
+  /** Matches secrets in its output, by the names in the documents. */
   readonly secrets?: RegExp;
-  /** What it prints is typed in another scene. */
+  /** The lines that it prints are typed in another scene. */
   readonly isKnown?: true;
 }
 
@@ -35,7 +35,7 @@ export class Typist {
   readonly #t: Test;
   readonly #printed = new Set<string>();
   readonly typed = new Set<string>();
-  /** Rules by which a line was typed. */
+  /** Rules that were used. */
   readonly followed = new Set<Rule>();
   #staying: Running[] = [];
 
@@ -49,7 +49,7 @@ export class Typist {
     return new Typist(t, await ShellMachine.boot(t, folder, join(tempFolder(t), 'home')));
   }
 
-  /** @param lines of which those are typed that have a rule */
+  /** @param lines to type, if they have a rule */
   async follow(rules: readonly Rule[], lines: readonly string[]): Promise<void> {
     for (let before = -1; before < this.#printed.size; ) {
       before = this.#printed.size;
@@ -60,7 +60,7 @@ export class Typist {
     }
   }
 
-  /** What stays is interrupted. */
+  /** Interrupts the commands that stay. */
   async stop(): Promise<void> {
     for (const running of this.#staying.reverse()) {
       this.#t.notOk(running.hasEnded() && running.said(), 'it has stayed');
@@ -69,7 +69,7 @@ export class Typist {
     this.#staying = [];
   }
 
-  /** What was printed must have been typed, but what would change the system. */
+  /** Asserts that all printed lines were typed, except those that would change the system. */
   end(): void {
     const left = [...this.#printed].filter((text) => !this.typed.has(text) && !OF_SYSTEM.test(text));
     this.#t.strictSame(left, [], 'each line that was printed has a rule');
@@ -89,7 +89,7 @@ export class Typist {
     if (rule.goesOn === 'stays' && result?.ok !== true) throw new Error(`the others need ${text}`);
   }
 
-  /** As it is typed. */
+  /** The line with its replacements. */
   #form(text: string, { as = [] }: Rule): string {
     const known = ['TOKEN', 'PASSWORD'].filter((name) => this.machine.env[name] !== undefined);
     const chosen = known.map((name) => [new RegExp(`(?<![$\\w])${name}\\b`), this.machine.env[name]!] as const);
@@ -98,7 +98,7 @@ export class Typist {
   }
 
   async #once(t: Test, form: string, { says, codes = [0], holds, isAsked }: Rule): Promise<string> {
-    // `script` is a terminal.
+    // `script` provides a terminal.
     const asked = `script -qec '${form.replaceAll("'", "'\\''")}' /dev/null`;
     const { code, said } = await this.machine.type(isAsked ? asked : form, 60, isAsked && '\n'.repeat(6));
     t.ok(codes.includes(code), `${form} ends with ${codes.join(' or ')}`, { code, said });

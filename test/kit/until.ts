@@ -1,9 +1,9 @@
 /**
- * How tests wait. `until` is for what must come at some time: its deadline only ends a hang, and is TEST_PATIENCE times what the call says, as a
- * machine may be busy and waiting costs nothing while a test passes. `untilPromised` is for what is promised in that time.
+ * Waiting in tests. `until` is for an event at any time: its deadline only ends a hang, and is TEST_PATIENCE times the given one, since the machine
+ * may be busy, and a long deadline costs nothing while tests pass. `untilPromised` is for an event promised within that time.
  */
 
-/** Of the environment, at least 1. */
+/** From the environment, at least 1. */
 const PATIENCE = patienceOf(process.env['TEST_PATIENCE']);
 
 function patienceOf(text = '4'): number {
@@ -12,13 +12,13 @@ function patienceOf(text = '4'): number {
   return factor;
 }
 
-/** A look that asks the server costs both sides CPU time: the longer it is waited for, the rarer it is asked, down to this. */
+/** The longest interval of checks, which becomes longer while it waits, since requests to the server cost CPU time on both sides. */
 const ASKED_EVERY_MS = 50;
 
-/** A time after which a test gives up, on a machine that may be busy. Not for what is promised, nor for what takes this time when all is well. */
+/** A time-out of a test, adapted to busy machines. Not for a promised time, nor for one that normally passes. */
 export const patient = (ms: number): number => ms * PATIENCE;
 
-/** Waits until `ready` holds; throws with what `describe` returns after `patient(ms)`. */
+/** Waits until `ready` returns true; after `patient(ms)` throws with the text of `describe`. */
 export function until(
   ready: () => boolean | Promise<boolean>,
   ms: number,
@@ -28,7 +28,7 @@ export function until(
   return wait(ready, ms, patient(ms), describe, everyMs);
 }
 
-/** The same where `ms` is what the test asserts, of a specification, a contract, the configuration or a README: it is no longer on a busy machine. */
+/** As `until`, with a time that is promised by a specification, contract, configuration or README, and so not extended on a busy machine. */
 export function untilPromised(
   ready: () => boolean | Promise<boolean>,
   ms: number,
@@ -39,8 +39,8 @@ export function untilPromised(
 }
 
 /**
- * Of a time in which this process stood still only a part counts: behind it timers run before sockets, and what is waited for may be
- * there already.
+ * Counts only a part of the time in which this process was stalled: after that, timers run before sockets, so the event may have happened
+ * already.
  */
 async function wait(
   ready: () => boolean | Promise<boolean>,
@@ -63,7 +63,7 @@ async function wait(
   }
 }
 
-/** Awaits what must come at some time, as `until` does. */
+/** As `until`, for a promise. */
 export async function awaited<T>(coming: Promise<T>, ms: number, describe?: () => string): Promise<T> {
   let isOver = false;
   const over = () => {

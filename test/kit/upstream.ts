@@ -1,6 +1,6 @@
 /**
- * Upstream servers on loopback, bare sockets whose answer each test sets, and a pulled source with an input that keeps all it is
- * fed, with the places of titles.
+ * Upstream servers on loopback, on bare sockets with answers from each test, and a pulled source whose input keeps its audio and the places of
+ * titles.
  */
 
 import { lookup } from 'node:dns';
@@ -13,7 +13,7 @@ import { type PullOptions, PullSource } from '../../src/source/pull-source.js';
 import type { SourceInput } from '../../src/source/source.js';
 import type { Random } from './random.js';
 
-/** MPEG 1 layer III, 128 kb/s, 44.1 kHz, without padding; reaches back into no reservoir. */
+/** MPEG 1 layer III, 128 kb/s, 44.1 kHz, without padding and bit reservoir. */
 export const FRAME_BYTES = 417;
 
 export function audioOf(random: Random, frames: number): Buffer {
@@ -30,7 +30,7 @@ export function block(text: string | Buffer): Buffer {
   return out;
 }
 
-/** Audio with a block after every `metaint` bytes; `texts` by number of the block, from 0. */
+/** Audio with a block after every `metaint` bytes; `texts`: number of a block, from 0 → its text. */
 export function icyBody(audio: Buffer, metaint: number, texts: ReadonlyMap<number, string | Buffer>): Buffer {
   const parts: Buffer[] = [];
   for (let i = 0; (i + 1) * metaint <= audio.length; i++) {
@@ -43,7 +43,7 @@ export function icyBody(audio: Buffer, metaint: number, texts: ReadonlyMap<numbe
 export const streamHead = (metaint = 0) =>
   `HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\n${metaint > 0 ? `icy-metaint: ${metaint}\r\n` : ''}\r\n`;
 
-/** A server whose answer is a function; it keeps the sockets and the heads it was sent. */
+/** A server whose answer is a function; it keeps the sockets and the received heads. */
 export class Upstream {
   readonly sockets: net.Socket[] = [];
   readonly requestHeads: string[] = [];
@@ -87,7 +87,7 @@ export class Tap implements SourceInput {
   readonly dueMs = Number.NEGATIVE_INFINITY;
   readonly aheadMs = 0;
   readonly parts: Buffer[] = [];
-  /** Numbers of the frames that have nothing to do with those before. */
+  /** Numbers of the frames that do not continue the previous ones. */
   readonly freshAt: number[] = [];
   audioBytes = 0;
   audioMs = 0;
@@ -95,7 +95,7 @@ export class Tap implements SourceInput {
   longestGapMs = 0;
   readonly titles: { line: string; atByte: number }[] = [];
   readonly losses: string[] = [];
-  /** What a title waits for. */
+  /** Delays each title. */
   hold: () => Promise<void> = () => Promise.resolve();
 
   onFrame({ bytes, durationMs, fresh }: Frame): number {
@@ -146,7 +146,7 @@ export interface PullSetup extends Partial<PullOptions> {
   readonly authorization?: string;
 }
 
-/** A source that pulls from these URLs (or upstreams), and what it feeds. */
+/** A source that pulls from these URLs (or upstreams), and its input. */
 export function setUp(
   t: Test,
   from: { readonly url: string } | readonly { readonly url: string }[],
@@ -164,7 +164,7 @@ export function setUp(
   return { tap, source };
 }
 
-/** Of a server: a channel `relay` that pulls from here. */
+/** A server's channel `relay` that pulls from here. */
 export const relayYaml = (url: string, options = '', rest = '') => `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 streams: { startTimeoutSeconds: 1, lagSeconds: 60 }

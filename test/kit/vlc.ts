@@ -1,6 +1,6 @@
 /**
- * VLC's stream output to a radio server (`access=shout`, libshout): MP3 by SHOUTcast v1 first and then by HTTP, Ogg by HTTP alone. It
- * does not run as root.
+ * VLC's stream output to a radio server (`access=shout`, libshout): MP3 by SHOUTcast v1 first and then by HTTP, Ogg by HTTP only. It
+ * refuses to run as root.
  */
 
 import { dirname } from 'node:path';
@@ -35,7 +35,7 @@ const vlc = (
   onLoss: { backWithinMs: 30_000 },
 });
 
-/** It tries again every 30 s, MP3 in both ways each time. */
+/** It retries every 30 s, MP3 by both protocols each time. */
 const REFUSED = {
   tries: [1, 2],
   says: /unable to establish connection/,
@@ -47,7 +47,7 @@ export const vlcs: readonly EncoderKind[] = [
   vlc('mp3', '#transcode{acodec=mp3,ab=128}:std{access=shout{mp3},mux=raw', {
     refused: { 400: REFUSED, 401: REFUSED, 409: REFUSED, 429: REFUSED, 501: REFUSED, 503: REFUSED },
   }),
-  // It was sent with the first audio.
+  // The title was sent with the first audio.
   vlc('vorbis', '#std{access=shout,mux=ogg', {
     title: async () => undefined,
     resumesHeadless: true,

@@ -1,6 +1,6 @@
 /**
- * HTTP and WebSocket as bytes on a bare socket, for what no client library would send: requests in pieces, pipelined, broken,
- * never finished. Beside it a WebSocket reader that keeps what it was sent.
+ * HTTP and WebSocket as bytes on a bare socket, for requests that no client library would send: in pieces, pipelined, broken, never finished. And a
+ * WebSocket reader that keeps what it receives.
  */
 
 import net from 'node:net';
@@ -11,9 +11,9 @@ import { heldAt, isRead } from './process-sockets.js';
 import { WORKERS } from './server.js';
 import { until, untilPromised } from './until.js';
 
-/** For answers: how soon they come is the machine's affair, unless a test says so. */
+/** Time-out for answers, whose speed depends on the machine. */
 const PATIENCE_MS = 20_000;
-/** An ending may be too late, and is promised: less than any time-out that the configuration has by default (headSeconds: 10 s). */
+/** Time for an ending that is promised at once: less than all default time-outs of the configuration (headSeconds: 10 s). */
 export const ENDS_MS = 9000;
 
 export interface Answer {
@@ -21,15 +21,15 @@ export interface Answer {
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect the members that they expect
   json(): any;
 }
 
 export class Wire {
   readonly socket: net.Socket;
-  /** All that came, one character a byte. */
+  /** All received bytes, one character per byte. */
   got = '';
-  /** The server has said that it will send no more. */
+  /** Whether the server has ended the stream. */
   ended = false;
   closed = false;
 
@@ -59,7 +59,7 @@ export class Wire {
     return this;
   }
 
-  /** The answers that are complete so far, 1xx included. @param bodiless how many of them, from the first, answer a HEAD */
+  /** The complete answers so far, including 1xx. @param bodiless number of answers, from the first, to a HEAD */
   answers(bodiless = 0): Answer[] {
     const answers: Answer[] = [];
     let rest = this.got;
@@ -82,7 +82,7 @@ export class Wire {
     }
   }
 
-  /** Waits for this many whole answers; gives them all. */
+  /** Waits for this many complete answers; returns them. */
   async take(count: number, ms = PATIENCE_MS, bodiless = 0): Promise<Answer[]> {
     await until(
       () => this.answers(bodiless).length >= count,
@@ -101,7 +101,7 @@ export class Wire {
   }
 }
 
-/** One request on a connection of its own; `text` is the head without its blank line. @param wire nothing was sent on it before */
+/** Sends a request on a new connection. @param text the head without its blank line @param wire an unused connection */
 export async function ask(
   t: Test,
   port: number,
@@ -110,7 +110,7 @@ export async function ask(
   wire = new Wire(t, port),
 ): Promise<Answer> {
   const lines = text.split('\n').map((line) => `${line.trim()}\r\n`);
-  // What is for this machine only answers to its names only.
+  // Routes for this machine only accept only its own names in Host.
   const host = text.includes('/metrics') ? 'localhost' : 'x';
   wire.send(Buffer.concat([Buffer.from(`${lines.join('')}Host: ${host}\r\n\r\n`, 'latin1'), Buffer.from(body)]));
   const head = text.startsWith('HEAD') ? 1 : 0;
@@ -125,13 +125,13 @@ export async function ask(
 /** A WebSocket reader: what it was sent, and how it ended. */
 export class Watching {
   readonly ws: WebSocket;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into what they expect
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect the members that they expect
   readonly records: any[] = [];
   open = false;
   pings = 0;
-  /** Of the close frame; 1006 where there was none. */
+  /** Code of the close frame; 1006: there was none. */
   code = 0;
-  /** Where the upgrade was refused. */
+  /** The answer that refused the upgrade. */
   refused: Answer | undefined;
 
   constructor(t: Test, url: string, options: { pong?: boolean; from?: string } = {}) {
@@ -165,7 +165,7 @@ export class Watching {
     });
   }
 
-  /** What was sent, as `type song`. */
+  /** The received records, as `type song`. */
   get songs(): string[] {
     return this.records.map((record) => `${record.type} ${record.song}`);
   }
@@ -207,7 +207,7 @@ export class Watching {
   }
 }
 
-/** Waits until the other end, in this process too, has read all that was written; what is written then comes apart from it. */
+/** Waits until the other end, even in this process, has read everything written, so that later bytes arrive separately. */
 export async function arrived(socket: net.Socket): Promise<void> {
   const hasCome = () => {
     if (socket.destroyed) return true;
@@ -219,7 +219,7 @@ export async function arrived(socket: net.Socket): Promise<void> {
   await until(hasCome, PATIENCE_MS, () => 'the other end does not read', 2);
 }
 
-/** The connections that a server has at its port, by their ports at the client. */
+/** The connections at a server's port, by the clients' ports. */
 export function connectionsAt(port: number): number[] {
   return WORKERS > 0 ? heldAt(port) : accepted(port).map(({ remotePort }) => remotePort!);
 }
@@ -230,7 +230,7 @@ export function accepted(port: number): net.Socket[] {
   return handles.filter((handle): handle is net.Socket => handle instanceof net.Socket && handle.localPort === port);
 }
 
-/** The server's end of a client's connection, or the client's of a server's. */
+/** The other end of a connection, in this process. */
 export function peerOf(client: net.Socket): net.Socket {
   return accepted(client.remotePort!).find((socket) => socket.remotePort === client.localPort)!;
 }

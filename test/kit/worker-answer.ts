@@ -1,4 +1,4 @@
-/** What one of several workers that share a port answers. Linux only. */
+/** Asks one of several workers that share a port. Linux only. */
 
 import { connectTo } from './process-sockets.js';
 

@@ -1,6 +1,6 @@
 /**
- * A directory of streams (YP) for tests: a real HTTP server that answers as the published protocol has it (icecast.org/docs,
- * "YP Directories"), and lists what it was sent. It can be made to answer anything else.
+ * A directory of streams (YP) for tests: a real HTTP server that answers by the published protocol (icecast.org/docs, "YP Directories"), and lists
+ * the received entries. It can be made to answer anything else.
  */
 
 import http, { type ServerResponse } from 'node:http';
@@ -12,12 +12,12 @@ export type YpForm = Readonly<Record<string, string>>;
 
 export class YpServer {
   readonly forms: YpForm[] = [];
-  /** SID → what was said of it last. */
+  /** SID → its last form. */
   readonly listed = new Map<string, YpForm>();
   touchFreq = '1';
   port = 0;
   #sids = 0;
-  /** Answers instead. False: as ever. */
+  /** Replaces the answer. False: the normal answer. */
   answer: (response: ServerResponse, form: YpForm) => boolean = () => false;
 
   static async open(t: Test): Promise<YpServer> {

@@ -1,6 +1,6 @@
 /**
- * Audio as strangers send it: MP3 and AAC frames, Ogg, chunks, ICY blocks. What comes out must not depend on where the bytes were cut,
- * must all have been in what went in, and must not claim to play longer than any codec's packet can.
+ * Untrusted audio: MP3 and AAC frames, Ogg, chunks, ICY blocks. The output must not depend on how the input was cut, must consist of input bytes,
+ * and must not claim a longer duration than any codec's packet can have.
  */
 
 import { Framer, type FrameSink } from '../../../src/audio/frames/framer.js';
@@ -21,7 +21,7 @@ const latin = (text: string) => Buffer.from(text, 'latin1');
 const LONGEST_MS = 65_536;
 
 interface Taken {
-  /** Each frame's bytes, time and freshness, each title, in order; then the counters. */
+  /** Bytes, duration and freshness of each frame, and each title, in order; then the counters. */
   readonly output: string[];
   readonly bytes: number;
   readonly longestMs: number;
@@ -38,7 +38,7 @@ function take(make: (sink: FrameSink) => AnyFramer, pieces: readonly Buffer[]): 
   let [bytes, longestMs] = [0, 0];
   const framer = make({
     onFrame: ({ bytes: frame, durationMs, fresh }) => {
-      // AAC that does not name its channels gets what does in each frame (program-config.ts).
+      // AAC without a channel configuration gets a program config in each frame (program-config.ts).
       bytes += Math.max(0, frame.length - (namesChannels(frame) ? MAX_PCE_BYTES : 0));
       longestMs = Number.isFinite(durationMs) && durationMs >= 0 ? Math.max(longestMs, durationMs) : Infinity;
       output.push(`${frame.toString('latin1')} ${durationMs} ${fresh}`);
@@ -132,7 +132,7 @@ const aac: FuzzTarget = {
   play: (bytes, random) => playFramer((sink) => new Framer(sink), bytes, random),
 };
 
-/** Heads as no decoder would take them, but whole for who only counts: one mode, short blocks. */
+/** Headers that no decoder would accept, but complete for code that only counts: one mode, short blocks. */
 function vorbisLink(): Buffer {
   const head = Buffer.alloc(30);
   head.write('\x01vorbis', 0, 'latin1');
@@ -185,7 +185,7 @@ const ogg: FuzzTarget = {
   play: (bytes, random) => playFramer((sink) => new OggFramer(sink), bytes, random),
 };
 
-/** One way to read it: pieces of audio joined, and what stands between them. */
+/** Reads it: joins the pieces of audio, and keeps the titles between them. */
 function read(
   pieces: readonly Buffer[],
   step: (piece: Buffer, audio: (bytes: Buffer) => void, mark: (text: string) => void) => void,
@@ -208,7 +208,7 @@ function same(bytes: Buffer, random: Random, by: (pieces: readonly Buffer[]) => 
   return whole;
 }
 
-/** The first byte is the metaint less one. */
+/** The first byte of the input is the metaint minus one. */
 const icy: FuzzTarget = {
   name: 'icy',
   seeds: [
@@ -260,7 +260,7 @@ const icy: FuzzTarget = {
   },
 };
 
-/** Of a block as we write it: whole, and nothing in the title ends it. */
+/** Checks a block that we wrote: it is complete, and its title cannot end it. */
 function holdsOneTitle(made: Buffer): void {
   const text = made.toString('latin1', 1).replace(/\0*$/, '');
   if (made.length !== 1 + made[0]! * 16 || made.length > 4081) throw new Error(`a block of ${made.length} bytes`);

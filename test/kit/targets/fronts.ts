@@ -1,7 +1,7 @@
 /**
- * The whole server in this process, its addresses' connections without a network (Pipe): HTTP, titles of encoders, pushes, event
- * streams, WebSockets, nes, what a proxy puts before them. Whatever is sent: every answer is one, none is a 500, none is without end,
- * and who has said all and ended is let go.
+ * The whole server in this process, with connections without a network (Pipe): HTTP, titles of encoders, pushes, event streams, WebSockets, nes,
+ * PROXY headers. For any input, every answer must be valid and finite and not a 500, and a client that has sent everything and ended must be
+ * released.
  */
 
 import net from 'node:net';
@@ -18,12 +18,12 @@ const BASIC = `Authorization: Basic ${Buffer.from('source:demo-source').toString
 const PUSH = 'POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-/** Bytes that one connection may be answered: more than all that it may ask for at once. */
+/** Maximum answer to one connection; more than it may request at once. */
 const MAX_ANSWERED_BYTES = 128 * 1024 * 1024;
 const PATIENCE_MS = 20_000;
 const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n|Z\0[\s\S]{4}NAK:[^\0]*\0)?$/;
 
-/** As a client sends it, with a mask of zeros. */
+/** A client's frame, with a mask of zeros. */
 function frame(opcode: number, text: string): Buffer {
   const payload = latin(text);
   return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
@@ -94,7 +94,7 @@ const get = (path: string, headers = '') => latin(`GET ${path} HTTP/1.1\r\nHost:
 
 interface Entrance {
   readonly name: string;
-  /** Which of the addresses: 0 all, 1 PROXY headers, 2 legacy. */
+  /** The address: 0: all roles, 1: PROXY headers, 2: legacy. */
   readonly at: number;
   readonly seeds: readonly Buffer[];
   readonly words: readonly Buffer[];
@@ -115,7 +115,7 @@ const ENTRANCES: readonly Entrance[] = [
       get('/demo.mp3.m3u'),
       get('/docs', 'Accept-Encoding: gzip\r\n'),
       Buffer.concat([get('/readyz'), get('/metadata/channel/demo.txt'), get('/nothing')]),
-      // An offer of another protocol behind a request that owes its answer.
+      // An upgrade while a previous request is unanswered.
       Buffer.concat([get('/readyz'), get('/readyz', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'), get('/readyz')]),
     ],
     words: HTTP_WORDS,
@@ -328,7 +328,7 @@ async function play(server: Server, at: number, bytes: Buffer, random: Random): 
   const endMs = performance.now() + PATIENCE_MS;
   while (!pipe.destroyed && performance.now() < endMs) {
     await pause(2);
-    // What goes on without an end (streams, event streams) is left, as a client would.
+    // Leaves endless answers (streams, event streams), as a client does.
     if (pipe.isSpent && (ending === 'never' || pipe.received !== '')) {
       if (ending !== 'fin' || /^content-type: (audio|text\/event-stream)|^upgrade: websocket/im.test(pipe.received))
         pipe.destroy();
@@ -347,14 +347,14 @@ async function play(server: Server, at: number, bytes: Buffer, random: Random): 
   }
 }
 
-/** Whether two readers see the end of the first request in two places: nothing behind it may be answered (RFC 9112, 6.3). */
+/** Whether parsers may disagree on the end of the first request, so that nothing after it may be answered (RFC 9112, 6.3). */
 function endsInTwoPlaces(bytes: Buffer): boolean {
   const head = /^[A-Z]+ \/\S* HTTP\/1\.1\r\n(?:[\w-]+:[^\r\n]*\r\n)*\r\n/.exec(bytes.toString('latin1'))?.[0] ?? '';
   const lengths = new Set(head.match(/^content-length:.*$/gim)?.map((line) => line.slice(15).trim()));
   return lengths.size > 1 || (lengths.size === 1 && /^transfer-encoding:/im.test(head));
 }
 
-/** @param t whose end ends the server */
+/** @param t ends the server */
 export function frontTargets(t: Test): readonly FuzzTarget[] {
   const server = new Server(t);
   return ENTRANCES.map(({ name, at, seeds, words }) => ({

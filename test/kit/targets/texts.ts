@@ -1,4 +1,4 @@
-/** Texts as strangers send them, read by pure functions: pushes, playlists, PROXY headers, addresses in headers. */
+/** Untrusted texts, parsed by pure functions: pushes, playlists, PROXY headers, addresses in headers. */
 
 import { isIP, type Socket } from 'node:net';
 import { Refusal } from '../../../src/base/refusal.js';
@@ -29,7 +29,7 @@ const LIMITS: PushLimits = {
   extdataDepth: 16,
 };
 
-/** Refused as a client's fault, or within the limits. */
+/** Asserts that a push is refused as a client's fault, or is within the limits. */
 function pushed(parse: () => PushInput): void {
   let input: PushInput;
   try {
@@ -292,7 +292,7 @@ const proxyHead: FuzzTarget = {
     ].map(latin),
   ],
   play: (bytes) => {
-    // Byte by byte: what is said once stays, and what is not needed is not taken.
+    // Byte by byte: a verdict must be final, and must not consume further bytes.
     let before: string | undefined;
     for (let length = 1; length <= Math.min(bytes.length, 700); length++) {
       const head = readProxyHeader(bytes.subarray(0, length), 536);
