@@ -1,6 +1,6 @@
 /**
  * The built airsplice with a configuration for benchmarks: limits that no crowd from one machine reaches, channels with or without a source, on a
- * free port of 127.0.0.1, until bench/process.ts stops all. Owned by the scenario that starts it.
+ * free port of 127.0.0.1. bench/process.ts stops it at the end. Owned by the scenario that starts it.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import type { Subject } from './context.js';
 import { freePort, Started } from './process.js';
 import { path, type Target } from './target.js';
 
-/** Loopback addresses are many, but each of them has a crowd. */
+/** For limits per address, since each loopback address has a crowd. */
 const MANY = 1_000_000;
 const RATE = 1000;
 
@@ -26,23 +26,23 @@ export interface AirsplicePlan {
   readonly playing?: readonly string[];
   /** Keys of channels without a source. */
   readonly silent?: readonly string[];
-  /** Keys of channels with sources of their own, as the configuration has them; an encoder's password is env:BENCH_TOKEN. */
+  /** Channel's key → sources, as in the configuration; an encoder's password is env:BENCH_TOKEN. */
   readonly channels?: Readonly<Record<string, readonly object[]>>;
-  /** More options of the configuration's first level. */
+  /** Further top-level options of the configuration. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** An address over TLS, beside the one in the clear. */
+  /** An additional address with TLS. */
   readonly tls?: TlsAddress | undefined;
-  /** Of Node, before the program. */
+  /** Arguments for Node, before the program. */
   readonly nodeOptions?: readonly string[];
 }
 
 export interface Airsplice extends Target {
   readonly metricsUrl: string;
   readonly port: number;
-  /** Of pushes, and the password of encoders. */
+  /** The push token, also the password of encoders. */
   readonly token: string;
   readonly server: Started;
-  /** From the start of the process until /readyz says 200. */
+  /** From the start of the process until /readyz answers 200. */
   readonly startSeconds: number;
   pushUrl(channel: string): string;
   recordUrl(channel: string): string;
@@ -55,7 +55,7 @@ export function track(song: string): string {
   return JSON.stringify({ song, artist: 'The Benchmarks', duration: 180, time, tracktype: 'now', etype: 1001 });
 }
 
-/** The stream is that of the first channel that plays. Throws when the server was not built, or does not become ready. */
+/** The target's stream is that of the first playing channel. Rejects if the server is not built, or does not become ready. */
 export async function startAirsplice(subject: Subject, plan: AirsplicePlan): Promise<Airsplice> {
   const main = path('../dist/main.js');
   if (!existsSync(main)) throw new Error('dist/main.js is missing: npm run build');
@@ -84,7 +84,7 @@ export async function startAirsplice(subject: Subject, plan: AirsplicePlan): Pro
   };
   mkdirSync(plan.folder, { recursive: true });
   const file = join(plan.folder, 'airsplice.yaml');
-  // JSON is YAML too.
+  // JSON is valid YAML.
   writeFileSync(file, JSON.stringify(configuration));
   const began = performance.now();
   const server = new Started(subject.node, [...(plan.nodeOptions ?? []), main, file], { BENCH_TOKEN: token });

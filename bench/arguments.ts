@@ -1,4 +1,4 @@
-/** The arguments of `npm run bench`, checked whole. Pure. */
+/** Parses and checks the arguments of `npm run bench`. Pure. */
 
 import { parseArgs } from 'node:util';
 import { loopbackTarget } from './crowd.js';
@@ -39,9 +39,9 @@ export interface Options {
 }
 
 /**
- * @param names of the scenarios there are
- * @returns a word where there is nothing to measure
- * @throws RangeError or parseArgs's TypeError: what is wrong
+ * @param names of all scenarios
+ * @returns 'help' or 'list' if there is nothing to measure
+ * @throws RangeError or parseArgs's TypeError for a wrong argument
  */
 export function readArguments(args: readonly string[], names: readonly string[]): Options | 'help' | 'list' {
   const { values } = parseArgs({

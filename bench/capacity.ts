@@ -1,6 +1,6 @@
 /**
- * `npm run bench:capacity`: what a cluster would carry, of what one listener, watcher, join, push and channel were measured to cost (bench/README.md,
- * "Capacity"). It measures nothing.
+ * `npm run bench:capacity`: computes the capacity of a cluster from the measured costs of a listener, watcher, join, push and channel
+ * (bench/README.md, "Capacity"). It measures nothing.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

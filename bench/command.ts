@@ -1,10 +1,9 @@
-/** How the commands of this folder end. */
+/** Runs the commands of this folder. */
 
 import { stopAll } from './process.js';
 
 /**
- * Runs a command, and stops all that it has started. Its exit code: what `main` resolves with; 2 where it fails, with the usage where an argument is
- * wrong.
+ * Runs a command, and stops all its processes. The exit code is the result of `main`; 2 if it fails, with the usage if an argument is wrong.
  */
 export async function runCommand(main: () => Promise<number>, usage: string): Promise<void> {
   try {

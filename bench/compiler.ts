@@ -1,6 +1,6 @@
 /**
- * The two programs in C, compiled where `cc` is at hand: a floor, and a generator of joins that is not busier than what it measures. Without a
- * compiler the benchmark says what it left out.
+ * Compiles the two C programs if `cc` is installed: a floor, and a generator of joins that needs less CPU than the measured server. Without a
+ * compiler the benchmark reports what it left out.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -10,10 +10,10 @@ import { path } from './target.js';
 
 export const hasCompiler = spawnSync('cc', ['--version']).error === undefined;
 
-/** Where Debian, Fedora and Alpine have it. */
+/** The path on Debian, Fedora and Alpine. */
 export const hasOpenssl = hasCompiler && existsSync('/usr/include/openssl/ssl.h');
 
-/** The path of the program, in `folder`. @param withTls it speaks TLS, too. Throws with what the compiler said. */
+/** Compiles a program into `folder`; returns its path. Throws with the compiler's output. @param withTls with support for TLS */
 export function compile(name: 'floor' | 'joins', folder: string, withTls = false): string {
   const program = join(folder, name);
   const [define, libraries] = withTls ? [['-DTLS'], ['-lssl', '-lcrypto']] : [[], []];

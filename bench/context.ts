@@ -1,6 +1,6 @@
 /**
- * What a scenario is given: what to measure, beside what, how long, and folders of its own. Scenarios start their servers and stop them; what one
- * leaves is ended after it. Owned by bench/run.ts.
+ * The input of a scenario: targets, peers, durations, and temporary folders. Scenarios start and stop their servers; remaining ones are stopped
+ * after a scenario. Owned by bench/run.ts.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -9,10 +9,10 @@ import { startAirsplice } from './airsplice.js';
 import type { Options } from './arguments.js';
 import type { Result } from './result.js';
 
-/** One airsplice: with this Node, and as one process where there are no workers. */
+/** A configuration of airsplice to measure: the Node version, and the workers, if any. */
 export interface Subject {
   readonly name: string;
-  /** Path of the program. */
+  /** Path of the Node program. */
   readonly node: string;
   readonly workers?: number;
 }
@@ -20,16 +20,16 @@ export interface Subject {
 export interface Scenario {
   readonly name: string;
   readonly summary: string;
-  /** About how long it takes with one Node and the usual options. */
+  /** Approximate duration with one Node and the usual options. */
   readonly minutes: number;
-  /** It can measure any stream server by URL. */
+  /** Whether it can measure any stream server by URL. */
   readonly takesUrl: boolean;
   run(context: Context): Promise<Result>;
 }
 
 export class Context {
   readonly options: Options;
-  /** A target for each Node that was asked for; none where a URL was. */
+  /** A subject for each requested Node; none if a URL was given. */
   readonly subjects: readonly Subject[];
   readonly #folder: string;
   #folders = 0;
@@ -49,17 +49,17 @@ export class Context {
     return Array.from({ length: this.options.rounds }, (_, index) => index + 1);
   }
 
-  /** The usual figure, or that of a quick run. */
+  /** The usual value, or that of a quick run. */
   either<T>(usual: T, quick: T): T {
     return this.isQuick ? quick : usual;
   }
 
-  /** Seconds of a window. */
+  /** Length of a window, seconds. */
   seconds(usual: number): number {
     return this.options.seconds ?? this.either(usual, 2);
   }
 
-  /** Seconds between the last arrival and the window: the burst, what a crowd's listener gets beside it 10 s later, and its next turn. */
+  /** Seconds between the last arrival and the window: for the burst, the extra audio of listeners in a crowd 10 s later, and their next turn. */
   get warmSeconds(): number {
     return this.either(16, 2);
   }
@@ -75,12 +75,12 @@ export class Context {
     process.stderr.write(`${text}\n`);
   }
 
-  /** Whether a peer by name was asked for; without --against all are. */
+  /** Whether a peer is wanted; without --against all are. */
   hasPeer(name: string): boolean {
     return this.options.against?.includes(name) ?? true;
   }
 
-  /** Asks the server itself: one that does not know the option refuses to start and names it. */
+  /** Whether this version knows workers: a server that does not know the option refuses to start and names it. */
   knowsWorkers(): Promise<boolean> {
     this.#knowsWorkers ??= (async () => {
       try {
@@ -96,7 +96,7 @@ export class Context {
     return this.#knowsWorkers;
   }
 
-  /** The subjects, and with workers the first of them once more, where this version knows them. */
+  /** The subjects, and again the first one with workers, if this version knows them. */
   async subjectsWithWorkers(): Promise<readonly Subject[]> {
     const [first] = this.subjects;
     if (first === undefined || !(await this.knowsWorkers())) return this.subjects;

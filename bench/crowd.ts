@@ -1,9 +1,9 @@
 /**
- * A crowd of stream listeners on raw sockets in this process, each checked by a Reader from its first byte to its last. It only goes to
- * loopback addresses, comes by an open-loop schedule, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one
- * buffer that all sockets share, since a Reader is done with them before the next read. Owned by its caller: bench/listeners.ts, a test.
+ * A crowd of stream listeners on raw sockets in this process, each checked by a Reader from its first byte to its last. It only connects to
+ * loopback addresses, arrives by an open-loop schedule, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. All sockets share one
+ * receive buffer, since a Reader is done with its bytes before the next read. Owned by its caller: bench/listeners.ts, a test.
  *
- *   ramp (rate per second) ─► all joined: 'full' ─► warm ─► 'window' (bytes and own CPU are counted) ─► end
+ *   ramp (rate per second) ─► all joined: 'full' ─► warm ─► 'window' (counts bytes and own CPU) ─► end
  */
 
 import { randomUUID } from 'node:crypto';
@@ -19,11 +19,11 @@ const PER_LOCAL_ADDRESS = 20_000;
 const JOIN_SECONDS = 30;
 const TICK_MS = 10;
 const RECEIVE_BYTES = 65_536;
-/** Titles that differ are counted up to here. */
+/** Maximum number of distinct titles that are counted. */
 const MAX_TITLES = 1_000;
 
 export interface CrowdOptions {
-  /** http:// and a loopback address. */
+  /** An http:// URL with a loopback address. */
   readonly url: string;
   readonly listeners: number;
   /** Listeners that arrive per second. */
@@ -32,22 +32,22 @@ export interface CrowdOptions {
   readonly warmSeconds: number;
   /** Length of the window in seconds. */
   readonly seconds: number;
-  /** Ask for ICY metadata (default true). */
+  /** Whether to ask for ICY metadata (default true). */
   readonly icy?: boolean;
-  /** Check that audio frames join (default true). */
+  /** Whether to check that audio frames join (default true). */
   readonly frames?: boolean;
-  /** How many channels: `{n}` in the URL's path is the number of a listener modulo this. */
+  /** Number of channels: `{n}` in the URL's path is the number of a listener modulo this. */
   readonly channels?: number;
-  /** Each listener with a number that is a multiple of this has a metaid, and reads its feed by WebSocket or SSE, by turns. */
+  /** Each listener whose number is a multiple of this has a metaid, and reads its feed, by WebSocket and SSE in turn. */
   readonly feedEvery?: number;
-  /** Text of a title: when did each listener get it? */
+  /** Text of a title whose arrival at each listener is recorded. */
   readonly needle?: string;
   /** Ends the run early; the report is then marked as interrupted. */
   readonly signal?: AbortSignal;
   readonly onPhase?: (phase: 'full' | 'window') => void;
 }
 
-/** The target's parts. Throws a RangeError for anything but http:// on 127.0.0.0/8, ::1 or localhost (taken as 127.0.0.1). */
+/** Parses a URL. Throws a RangeError for anything but http:// on 127.0.0.0/8, ::1 or localhost (taken as 127.0.0.1). */
 export function loopbackTarget(url: string): { host: string; port: number; path: string } {
   const { protocol, hostname, port, pathname, search } = new URL(url);
   const host = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[(.*)\]$/, '$1');
@@ -56,13 +56,13 @@ export function loopbackTarget(url: string): { host: string; port: number; path:
   return { host, port: Number(port || 80), path: (pathname + search).replaceAll('%7Bn%7D', '{n}') };
 }
 
-/** Of this process's own: the ports that the last crowd had are not free for a minute. */
+/** A source address of this process only, since the ports of the last crowd are not free for a minute. */
 function localAddress(index: number): string {
   const { pid } = process;
   return `127.${1 + ((pid >> 8) & 127)}.${pid & 255}.${1 + Math.floor(index / PER_LOCAL_ADDRESS)}`;
 }
 
-/** Runs one crowd and reports. Listener faults are in the report; it rejects only for a target that is not loopback. */
+/** Runs a crowd; resolves with its report, which has listeners' faults. Rejects only for a target that is not loopback. */
 export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   const target = loopbackTarget(options.url);
   const { listeners, signal } = options;
@@ -163,7 +163,7 @@ export async function runCrowd(options: CrowdOptions): Promise<CrowdReport> {
   const used = process.cpuUsage(cpu);
   const windowSeconds = (performance.now() - windowAt) / 1000;
   over = true;
-  // With a reset: thousands of ports that wait for a minute would slow the next run's connecting.
+  // By a reset: thousands of ports in TIME_WAIT would slow the connections of the next run.
   for (const socket of sockets) socket.resetAndDestroy();
   for (const feed of feeds) feed.close();
 

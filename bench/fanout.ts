@@ -1,6 +1,6 @@
 /**
- * One fan-out: readers in a process of their own, then one message after another at fixed moments (open loop).
- * The server's CPU is read when all have joined and when all have everything. Owned by bench/scenarios/fanout.ts.
+ * One fan-out: readers in a separate process, then messages at fixed moments (open loop).
+ * The server's CPU time is read when all have joined and when all have received everything. Owned by bench/scenarios/fanout.ts.
  */
 
 import type { Feed } from './nginx.js';
@@ -16,27 +16,27 @@ export interface Fanout {
   readonly readers: number;
   readonly deliveries: number;
   readonly messageBytes: number;
-  /** User and system time of the server for one message to one reader. */
+  /** User and system time of the server per message and reader. */
   readonly cpuMicrosecondsPerDelivery: number;
-  /** What the server's memory has grown by when all have joined. */
+  /** Growth of the server's memory per reader when all have joined. */
   readonly bytesPerReader: number;
-  /** From the moment at which the push was due to the message at a reader. */
+  /** From the time at which the push was due until the message is at a reader. */
   readonly delayMs: Percentiles;
-  /** From the first reader to the last, over the messages. */
+  /** From the first reader to the last, for each message. */
   readonly spanMs: Percentiles;
-  /** Of the reader process, joining included. */
+  /** CPU time of the reader process, including joins. */
   readonly ownCpuSeconds: number;
 }
 
 export interface FanoutPlan {
-  /** It must be fresh. */
+  /** Must be a new channel. */
   readonly channel: string;
   readonly readers: number;
   readonly messages: number;
   readonly perSecond: number;
 }
 
-/** Throws when a reader gets anything but every message in order, or waits longer than 20 s for the last. */
+/** Rejects if a reader gets anything but every message in order, or waits longer than 20 s for the last. */
 export async function measureFanout(feed: Feed, plan: FanoutPlan): Promise<Fanout> {
   const { channel, readers, messages, perSecond } = plan;
   const args = [feed.port, feed.watchPath(channel), readers, messages, feed.isSecure ? 'tls' : 'clear'].map(String);
@@ -68,7 +68,7 @@ export async function measureFanout(feed: Feed, plan: FanoutPlan): Promise<Fanou
   try {
     await printed('ready', 60);
     const { cpuSeconds: before, bytes } = usage(...feed.pids);
-    // In order, each at its moment or, where the one before has no answer by then, as soon after it as can be: its time runs.
+    // In order, each at its moment; if the previous one has no answer by then, right after that answer, while its time runs.
     let published: Promise<void> = Promise.resolve();
     await pace(perSecond, messages, (index, dueAt) => {
       const dueMs = nowMs() - (performance.now() - dueAt);

@@ -1,4 +1,4 @@
-/** The servers whose records are pushed, watched and polled: each airsplice, and nginx with nchan where it is installed. Owned by the scenarios. */
+/** Servers with records to push, watch and poll: each airsplice, and nginx with nchan if it is installed. Owned by the scenarios. */
 
 import { type Airsplice, startAirsplice, type TlsAddress, track } from './airsplice.js';
 import type { Context, Subject } from './context.js';
@@ -9,17 +9,17 @@ import { stamp } from './stamp.js';
 import type { CertificateFiles } from './tls-servers.js';
 
 export interface Feeds {
-  /** Ours first; over TLS behind the same in the clear. */
+  /** Ours first; each server with TLS follows the same one without. */
   readonly all: readonly Feed[];
-  /** What a poll brings, in bytes as Latin-1. */
+  /** The polled record, as bytes in Latin-1. */
   readonly record: string;
-  /** Ends the servers too. */
+  /** Closes the connections, and stops the servers. */
   stop(): Promise<void>;
 }
 
 /**
- * Each has `channels`, and a channel `poll` with one record of the same bytes.
- * @param files where it is given, each is there over TLS as well
+ * Each has `channels`, and a channel `poll` whose record has the same bytes.
+ * @param files of a certificate, for the same servers over TLS; absent: without TLS
  */
 export async function startFeeds(
   context: Context,
@@ -74,7 +74,7 @@ async function tlsAddress(files: CertificateFiles | undefined): Promise<TlsAddre
   return files && { port: await freePort(), certFile: files.certFile, keyFile: files.keyFile };
 }
 
-/** The same server by both of its ports; pushes go in the clear. */
+/** The same server by both its ports; pushes are without TLS. */
 function withTls(feed: Feed, tls: TlsAddress | undefined): readonly Feed[] {
   if (tls === undefined) return [feed];
   return [feed, { ...feed, name: `${feed.name}, TLS`, port: tls.port, isSecure: true }];

@@ -1,7 +1,7 @@
 /**
  * The floor under every figure: the least that a Node process can do. It answers each GET with one HTTP/1.0 head and each second writes
- * ONE shared buffer to all sockets in one loop; no titles, no lag, no checks. The buffer is one segment of 16,000 audio bytes (whole frames
- * of silence, the rest an ID3v2 tag, so that every check of bench/listeners.ts passes) and an empty block. Started by bench/run.ts.
+ * one shared buffer to all sockets in one loop; no titles, no lag, no checks. The buffer is one segment of 16,000 audio bytes (whole frames
+ * of silence, the rest an ID3v2 tag, so that it passes all checks of bench/listeners.ts) and an empty block. Started by bench/run.ts.
  *
  *   tsx bench/floor.ts PORT
  */
@@ -9,7 +9,7 @@
 import { createServer, type Socket } from 'node:net';
 import { createHistogram } from 'node:perf_hooks';
 
-/** As often as airsplice's clock looks how late it is. */
+/** The tick of airsplice's clock, by which it measures its delay. */
 const TICK_MS = 40;
 const METAINT = 16_000;
 /** MPEG 1 layer III, 128 kb/s, 48 kHz, stereo, without CRC: always 384 bytes. */
@@ -33,7 +33,7 @@ const server = createServer((socket) => {
   socket.once('data', (request) => {
     if (request.toString('latin1').startsWith('GET /metrics ')) return void socket.end(metrics());
     socket.write(HEAD);
-    // The first audio at once, as a server with a burst does: a join is measured up to it.
+    // Sends the first audio at once, like a server with a burst: it ends the measured time of a join.
     socket.write(segment);
     listeners.add(socket);
   });
@@ -50,7 +50,7 @@ setInterval(() => {
   dueAt = now + TICK_MS;
 }, TICK_MS);
 
-/** How late this loop's timers are, under airsplice's name for it. */
+/** The delay of this event loop, as the metric that airsplice has for it. */
 function metrics(): string {
   const lines = [0.5, 0.99, 0.999, 1].map((quantile) => {
     const micros = quantile === 1 ? lateMicros.max : lateMicros.percentile(quantile * 100);

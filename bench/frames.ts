@@ -1,16 +1,16 @@
 /**
- * Walks the frames of one listener's audio (MPEG layers II and III, ADTS AAC) and counts where they do not join. It jumps from header to
- * header and never looks at the bytes between, so that thousands of walks fit in one process. Each header must stand where the frame
- * before it ends, with equal fixed fields; a leading partial frame and ID3v2 tags at a frame's place are allowed. After a break it seeks
- * the next confirmed frame, so that one fault (or one switch of sources) counts once. Owned by bench/reader.ts, one per listener.
+ * Walks the frames of one listener's audio (MPEG layers II and III, ADTS AAC) and counts the places where they do not join. It jumps from header
+ * to header and never reads the bytes between, so that thousands of walks fit in one process. Each header must be where the previous frame ends,
+ * with equal fixed fields; a leading partial frame and ID3v2 tags in a frame's place are allowed. After a break it searches for the next
+ * confirmed frame, so that one fault (or one switch of sources) counts once. Owned by bench/reader.ts, one per listener.
  *
  *   seeking ──(a header and the two that follow it agree)──► walking ──(a header is not where it must be: break)──► seeking
  */
 
-/** Enough to know a frame's length, and to read the length of an ID3v2 tag. */
+/** Enough for the length of a frame or an ID3v2 tag. */
 const HEADER_BYTES = 6;
 const TAG_HEADER_BYTES = 10;
-/** Without a confirmed frame in this many bytes it is not audio that we know. More than three of the largest ADTS frames. */
+/** Without a confirmed frame in this many bytes it is not known audio. More than three of the largest ADTS frames. */
 const SEEK_BYTES = 65_536;
 
 const LAYER_3 = 1;
@@ -41,7 +41,7 @@ const MPEG_BYTES = new Uint16Array(2048).map((_, index) => {
   return Math.floor((perFrame * kbits * 1000) / hertz) + padding;
 });
 
-/** Length in bytes of the frame whose header stands at `at`, or 0. Needs 6 bytes there. ISO/IEC 11172-3, 13818-7. */
+/** Length in bytes of the frame whose header is at `at`, or 0. Needs 6 bytes there. ISO/IEC 11172-3, 13818-7. */
 function frameBytes(bytes: Uint8Array, at: number): number {
   const second = bytes[at + 1]!;
   if (bytes[at] !== 0xff || second < 0xe0) return 0;
@@ -50,7 +50,7 @@ function frameBytes(bytes: Uint8Array, at: number): number {
   return length > 7 ? length : 0;
 }
 
-/** The part of a header that stays equal through one source: of ADTS its fixed header, of MPEG version, layer, sample rate and mono or not. */
+/** The part of a header that is constant within a source: ADTS's fixed header; MPEG's version, layer, sample rate, and mono or not. */
 function fixedFields(bytes: Uint8Array, at: number): number {
   const word = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
   if ((word & 0x00f6_0000) === 0x00f0_0000) return word & ~15;
@@ -64,25 +64,25 @@ function tagBytes(bytes: Uint8Array, at: number): number {
 }
 
 export class FrameWalk {
-  /** Frames whose header was found in its place. */
+  /** Number of frames whose header was in its place. */
   frames = 0;
-  /** Places where the frames did not join (a search that finds nothing counts as one, too). */
+  /** Number of places where frames did not join, including a search without a result. */
   breaks = 0;
   /** Bytes of audio before the first frame (ID3v2 tags not counted); undefined until it is found. */
   leadBytes: number | undefined;
 
-  /** Bytes to jump over to the next header; of the fields below at most one is set. */
+  /** Bytes to skip to the next header. At most one of this and the fields below is set. */
   #left = 0;
-  /** The first bytes of a header that is cut by the end of a chunk. */
+  /** The first bytes of a header that the end of a chunk divides. */
   #carry: Uint8Array | undefined;
-  /** What was received since the search began, and how far it is known to hold no frame. */
+  /** Bytes since the search began, and the part of them known to have no frame. */
   #window: Uint8Array | undefined;
   #scanned = 0;
-  /** The fixed fields of the source being walked; undefined until the first frame, and while seeking. */
+  /** The fixed fields of the present source; undefined until the first frame, and during a search. */
   #fixed: number | undefined;
   #counted = false;
 
-  /** Takes `chunk[from..to)`; keeps no reference to it. */
+  /** Reads `chunk[from..to)`; keeps no reference to it. */
   feed(chunk: Uint8Array, from: number, to: number): void {
     if (this.#window) {
       this.#seek(chunk.subarray(from, to));
@@ -124,7 +124,7 @@ export class FrameWalk {
     this.#left = at - to;
   }
 
-  /** Length of the frame or tag that begins here, or 0 when neither does. */
+  /** Length of the frame or tag that begins here, or 0 for neither. */
   #next(bytes: Uint8Array, at: number): number {
     const length = frameBytes(bytes, at);
     if (length === 0) return tagBytes(bytes, at);
@@ -170,7 +170,7 @@ function needed(bytes: Uint8Array, at: number): number {
   return bytes[at] === 0x49 ? TAG_HEADER_BYTES : HEADER_BYTES;
 }
 
-/** Whether the header here and the two that must follow agree; undefined when more bytes are needed. Two: one agrees by chance too often. */
+/** Whether the header here and the next two agree, since one agrees by chance too often; undefined: more bytes are needed. */
 function isConfirmed(bytes: Uint8Array, at: number): boolean | undefined {
   const fixed = fixedFields(bytes, at);
   let next = at;

@@ -1,6 +1,6 @@
 /**
- * A crowd of HLS players: each asks for the playlist every target duration, from a moment of its own, and then for the segments that it does not
- * have. All that has one name must have the same bytes, and no player's list goes back. Owned by the scenario that closes it.
+ * A crowd of HLS players: each requests the playlist every target duration, at its own moments, and then the segments that it lacks. All answers of
+ * one name must have the same bytes, and no player's playlist may go back. Owned by the scenario, which closes it.
  */
 
 import type { HlsOrigin } from './hls-servers.js';
@@ -9,19 +9,19 @@ import { type Answer, Requests } from './requests.js';
 
 const CONNECTIONS = 64;
 const ANSWER_SECONDS = 20;
-/** Where a player begins: this number of segments before the end of its list. */
+/** A player begins this number of segments before the end of its playlist. */
 const BEGINS_BEHIND = 3;
 
 export class HlsPlayers {
   readonly requests: Requests;
-  /** Of playlists and segments. */
+  /** Number of loaded playlists. */
   lists = 0;
   segments = 0;
   faults: string[] = [];
   readonly #origin: HlsOrigin;
   readonly #folder: string;
   readonly #bodies = new Map<string, string>();
-  /** By player: the number of the next segment that it wants. */
+  /** Player → number of the next segment to request. */
   readonly #next: number[];
 
   constructor(origin: HlsOrigin, players: number) {
@@ -31,7 +31,7 @@ export class HlsPlayers {
     this.requests = new Requests(origin.port, CONNECTIONS);
   }
 
-  /** @param targetSeconds between two lists of a player */
+  /** @param targetSeconds interval of a player's requests for the playlist */
   async play(seconds: number, targetSeconds: number): Promise<void> {
     const perSecond = this.#next.length / targetSeconds;
     await pace(perSecond, Math.round(perSecond * seconds), (index, dueAt) =>

@@ -1,6 +1,6 @@
 /**
- * What HLS is measured with: the cache that ships (nginx) before any origin, and the peer, Liquidsoap's `output.file.hls` behind nginx. Owned by
- * scenarios/hls.ts, which gives them folders.
+ * Servers for the measurement of HLS: the shipped cache (nginx) in front of an origin, and the peer, Liquidsoap's `output.file.hls` behind nginx.
+ * Owned by scenarios/hls.ts, which gives them folders.
  */
 
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,27 +11,27 @@ import { NGINX, nginxCache, ownProcess } from '../test/kit/shipped-nginx.js';
 import { freePort, Started } from './process.js';
 import { path } from './target.js';
 
-/** Of both servers. */
+/** For both servers. */
 export const SEGMENT_SECONDS = 4;
 const [WINDOW, KEEP] = [6, 12];
-/** By then a list has all its segments. */
+/** Time until a playlist is full. */
 const FIRST_LIST_SECONDS = 90;
 
-/** Where a playlist is served. */
+/** A server of a playlist. */
 export interface HlsOrigin {
   readonly name: string;
   readonly port: number;
   readonly pids: readonly number[];
-  /** Of the media playlist. */
+  /** Path of the media playlist. */
   readonly listPath: string;
 }
 
-/** Why it cannot be had, or false. */
+/** Why it is not available; false: it is. */
 export function missingNginx(): string | false {
   return !existsSync(NGINX) && 'not installed: nginx';
 }
 
-/** Why it cannot be had, or false. */
+/** Why it is not available; false: it is. */
 export function missingLiquidsoap(): string | false {
   return missingNginx() || missing('liquidsoap');
 }
@@ -62,7 +62,7 @@ export class HlsCache implements HlsOrigin {
     return new HlsCache(origin, port, server.pid, log);
   }
 
-  /** What it has asked its origin for since the last call. */
+  /** The paths that it has requested from its origin since the last call. */
   asked(): string[] {
     const lines = readFileSync(this.#log, 'latin1').split('\n').slice(0, -1);
     const since = lines.slice(this.#read);
@@ -71,12 +71,12 @@ export class HlsCache implements HlsOrigin {
   }
 }
 
-/** Liquidsoap encodes and cuts; nginx serves the files, as its documents recommend. CPU is that of nginx. */
+/** Liquidsoap encodes and cuts; nginx serves the files, as its documentation recommends. Only nginx's CPU time counts. */
 export async function startLiquidsoapHls(folder: string): Promise<HlsOrigin> {
   const port = await freePort();
   const files = join(folder, 'hls');
   mkdirSync(files);
-  // It runs as another user, who may not see this repository.
+  // It runs as another user, who may have no access to this repository.
   const music = join(folder, 'music.mp3');
   copyFileSync(path('../config/demo/airsplice.mp3'), music);
   const script = join(folder, 'hls.liq');

@@ -1,6 +1,6 @@
 /**
- * The peer: Icecast 2 out of the box but for its limits, fed by ffmpeg with a tone at 128 kb/s. Needs `icecast2` and `ffmpeg` on the PATH;
- * as root it also needs `setpriv`, since Icecast refuses to run as root. Config and logs stand in a folder that the owner removes. Owned by
+ * The peer: Icecast 2 with default settings except its limits, fed by ffmpeg with a tone at 128 kb/s. Needs `icecast2` and `ffmpeg` on the PATH;
+ * as root it also needs `setpriv`, since Icecast refuses to run as root. Configuration and logs are in a folder that the owner removes. Owned by
  * bench/peers.ts, bench/truth/channels.ts.
  */
 
@@ -11,10 +11,10 @@ import { asNobody, giveToNobody } from '../test/kit/nobody.js';
 import { freePort, Started } from './process.js';
 import type { Target } from './target.js';
 
-/** Debian's; a share folder is asked for even when no page is read. */
+/** Debian's folder; Icecast requires one even if no page is requested. */
 const SHARE = '/usr/share/icecast2';
 
-/** The server alone; `password` is that of its sources, with which they set titles too. @param bothFile certificate and key, for a port over TLS */
+/** Starts the server without a source. Sources use `password`, also for titles. @param bothFile certificate and key, for a port with TLS */
 export async function startIcecastServer(folder: string, clients: number, bothFile?: string) {
   const port = await freePort();
   const tls = bothFile === undefined ? undefined : { port: await freePort(), bothFile };
@@ -29,7 +29,7 @@ export async function startIcecastServer(folder: string, clients: number, bothFi
   return { server, origin, port, password, tlsPort: tls?.port };
 }
 
-/** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
+/** Starts it with a source. `rate` should be low: its listen queue has 5 places, and further connections retry after 1, 3 and 7 seconds. */
 export async function startIcecast(
   folder: string,
   listeners: number,

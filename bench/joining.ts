@@ -1,4 +1,4 @@
-/** Runs the generator of joins in C (c/joins.c), in the clear or over TLS, and reads its report. Owned by the scenarios. */
+/** Runs the generator of joins in C (c/joins.c), with or without TLS, and reads its report. Owned by the scenarios. */
 
 import { loopbackTarget } from './crowd.js';
 import { Started } from './process.js';
@@ -6,28 +6,29 @@ import type { Percentiles } from './statistics.js';
 
 export interface JoinPlan {
   readonly listeners: number;
-  /** Listeners that are due per second. */
+  /** Listeners due per second. */
   readonly rate: number;
   /** How long all stay after the last was due. */
   readonly staySeconds: number;
-  /** Each with a handshake of its own, or all with the session of one before them. Absent: in the clear. */
+  /** A full handshake for each, or the session of an earlier connection for all. Absent: without TLS. */
   readonly tls?: 'full' | 'resumed';
 }
 
 export interface Joins {
   readonly joined: number;
-  /** Of these, with a session that was there before. */
+  /** The number of these with a resumed session. */
   readonly resumed: number;
   readonly failed: number;
   readonly wrong: number;
   readonly bytes: number;
   readonly ms: Omit<Percentiles, 'count'>;
-  /** How late the generator itself was at worst, where it knows, and its CPU. */
+  /** The generator's longest own delay, if known. */
   readonly lateMs: number;
+  /** The generator's CPU time. */
   readonly ownSeconds: number;
 }
 
-/** @param url http: over TLS too, with that port. Rejects when the program ends without a report */
+/** @param url an http: URL, even for TLS, with the port to connect to. Rejects if the program ends without a report */
 export async function runJoins(program: string, url: string, plan: JoinPlan): Promise<Joins> {
   const { host, port, path } = loopbackTarget(url);
   const { listeners, rate, staySeconds, tls } = plan;

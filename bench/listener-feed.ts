@@ -1,6 +1,6 @@
 /**
- * A feed, of one metaid while its stream plays or of a channel, read by WebSocket or server-sent events. Titles carry a stamp (bench/stamp.ts): one
- * that is older than the one before is a fault. Owned by bench/crowd.ts and bench/soak, which close it.
+ * Reads a feed, of a playing metaid or of a channel, by WebSocket or server-sent events. Titles have a stamp (bench/stamp.ts); one older than the
+ * previous one is a fault. Owned by bench/crowd.ts and bench/soak, which close it.
  */
 
 import { type ClientRequest, get } from 'node:http';
@@ -13,9 +13,9 @@ export class ListenerFeed {
   isOpen = false;
   messages = 0;
   bytes = 0;
-  /** What was wrong. */
+  /** The first fault. */
   fault: string | undefined;
-  /** The numbers of the newest titles; 0: none yet. */
+  /** Numbers of the newest titles; 0: none yet. */
   readonly last = { now: 0, next: 0 };
   #isClosed = false;
   readonly #connection: Socket | ClientRequest;
@@ -68,10 +68,10 @@ export class ListenerFeed {
   #message(payload: Buffer): void {
     this.bytes += payload.length;
     const read = readStamp(payload);
-    // Before the first title there is none.
+    // No stamp before the first title.
     if (read === undefined) return;
     this.messages++;
-    // What follows is sent at once, what is heard when it is: each kind has an order of its own.
+    // A next is sent at once, a now when it is heard, so each kind has its own order.
     const kind = payload.includes('"type":"next"') ? 'next' : 'now';
     if (read.number < this.last[kind]) this.#fault(`title ${read.number} behind ${this.last[kind]}`);
     this.last[kind] = read.number;

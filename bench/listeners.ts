@@ -1,7 +1,7 @@
 /**
- * A load script for any stream server on this machine: N listeners in this one process, each one's ICY phase and audio frames checked all
- * the time. Prints a table and one JSON line; progress goes to stderr (`full`, `window`: bench/measure.ts waits for them). Ends by itself;
- * SIGINT ends it early and prints what it has. Exit 1: a listener was refused, dropped, or received something wrong.
+ * A load script for any stream server on this machine: N listeners in this one process, with constant checks of each one's ICY phase and audio
+ * frames. Prints a table and one JSON line; progress goes to stderr (`full`, `window`: bench/measure.ts waits for them). Ends by itself;
+ * SIGINT ends it early and prints the results so far. Exit code 1: a listener was refused, dropped, or received something wrong.
  *
  *   tsx bench/listeners.ts --url http://127.0.0.1:8000/demo.mp3 --listeners 4000 --seconds 20 --rate 1000
  */

@@ -1,4 +1,4 @@
-/** The machine, the commit and the versions that figures were measured with. Owned by bench/run.ts. */
+/** The machine, the commit and the versions of a measurement. Owned by bench/run.ts. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,15 +10,15 @@ export interface Machine {
   readonly cores: number;
   readonly memoryGiB: number;
   readonly kernel: string;
-  /** Of the last minute before the first measurement. */
+  /** Load of the last minute before the first measurement. */
   readonly load: number;
-  /** The last one that changed what is measured: short hash; `+` behind it: with changes that were not committed. */
+  /** Short hash of the last commit that changed the measured files; `+`: with uncommitted changes. */
   readonly commit: string;
-  /** Program → version, of those that are installed. */
+  /** Program → version, for installed programs. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Paths from the root of the repository. */
+/** The measured files, from the root of the repository. */
 const MEASURED = ['src', 'package-lock.json'];
 
 export function machine(nodes: readonly string[]): Machine {

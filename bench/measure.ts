@@ -1,6 +1,6 @@
 /**
- * One target in one round: a crowd in its own process, and what the target's processes used meanwhile. Memory is read before the crowd and with
- * it, CPU over the window only, when all have joined and settled. Owned by the scenarios, which call it round by round.
+ * Measures one target in one round: a crowd in a separate process, and the resources of the target's processes. Memory is read before the crowd and
+ * with it, CPU time over the window only, when all have joined and settled. Owned by the scenarios, which call it round by round.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,17 +10,19 @@ import type { Figures } from './result.js';
 import { path, type Target } from './target.js';
 
 const IDLE_SECONDS = 1;
-/** How much longer than the window the crowd stays, so that it is whole until the last reading. */
+/** How much longer than the window the crowd stays, so that it is complete at the last reading. */
 const MARGIN_SECONDS = 1;
 
 export interface Measurement {
-  /** CPU cores before the crowd came, and with it; NaN where the target's processes are not known. */
+  /** CPU cores before the crowd; NaN: the target's processes are unknown. */
   readonly idleCores: number;
+  /** CPU cores with the crowd. */
   readonly cores: number;
-  /** How much of `cores` the kernel used for it. */
+  /** The kernel's part of `cores`. */
   readonly systemCores: number;
-  /** Resident memory before the crowd came, and with it. */
+  /** Resident memory before the crowd. */
   readonly idleBytes: number;
+  /** Resident memory with the crowd. */
   readonly bytes: number;
   readonly crowd: CrowdReport;
 }
@@ -35,7 +37,7 @@ export interface CrowdPlan {
   readonly onWindow?: () => void;
 }
 
-/** Throws when the crowd's process ends without a report. */
+/** Rejects if the crowd's process ends without a report. */
 export async function measure(target: Target, plan: CrowdPlan): Promise<Measurement> {
   const idle = await coresOver(target.pids, IDLE_SECONDS);
   const flags = {
@@ -71,7 +73,7 @@ export async function measure(target: Target, plan: CrowdPlan): Promise<Measurem
   };
 }
 
-/** Notes the bytes that a crowd has checked, and what was wrong in them. A peer's faults are remarks, not faults of ours. */
+/** Adds a crowd's checked bytes and faults to the figures. A peer's faults become notes. */
 export function judge(figures: Figures, name: string, crowd: CrowdReport, isPeer = false): void {
   figures.checkedBytes += crowd.bytes.all + (crowd.feeds?.bytes ?? 0);
   if (isFaultless(crowd) && crowd.connected === crowd.listeners && crowd.windowBytes.min > 0) return;
@@ -98,7 +100,7 @@ export async function coresOver(
   };
 }
 
-/** The quantiles of `airsplice_event_loop_delay_seconds` in milliseconds, by name ("0.99"); none where it is not there. */
+/** The quantiles of `airsplice_event_loop_delay_seconds` in milliseconds, by name ("0.99"); empty without that metric. */
 export async function loopDelayMs(metricsUrl: string): Promise<Map<string, number>> {
   const answer = await fetch(metricsUrl).catch(() => undefined);
   const text = answer?.ok ? await answer.text() : '';

@@ -1,5 +1,5 @@
 /**
- * nginx with the nchan module as one process: what pushes to WebSocket readers and polls of a file cost there. It publishes the same bytes as
+ * nginx with the nchan module as one process, a peer for pushes to WebSocket readers and for polls of a file. It publishes the same bytes as
  * airsplice. Owned by the scenarios, which give it a folder.
  */
 
@@ -13,37 +13,37 @@ import { stamp } from './stamp.js';
 const NGINX = '/usr/sbin/nginx';
 const NCHAN = '/usr/lib/nginx/modules/ngx_nchan_module.so';
 
-/** A server with records that can be polled and watched. */
+/** A server of records to poll and watch. */
 export interface Feed {
   readonly name: string;
   readonly port: number;
-  /** Whether that port is over TLS. */
+  /** Whether that port has TLS. */
   readonly isSecure: boolean;
   readonly pids: readonly number[];
   /** Path of the record. */
   readonly pollPath: string;
   watchPath(channel: string): string;
-  /** Publishes message `number` with the moment at which it was due, of stamp.ts's clock. Rejects when it is refused. */
+  /** Publishes message `number` with the time at which it was due, by the clock of stamp.ts. Rejects if it is refused. */
   publish(channel: string, number: number, dueMs: number): Promise<void>;
   /** Closes our connections to it. */
   close(): void;
 }
 
-/** Why it cannot be had, or false. */
+/** Why it is not available; false: it is. */
 export function missingNchan(): string | false {
   return !(existsSync(NGINX) && existsSync(NCHAN)) && 'not installed: nginx with libnginx-mod-nchan';
 }
 
 /**
- * `record` is the file that polls get, and with stamps in place of `song`, and channels in place of "poll", what is published.
- * @param tls a port over TLS, beside the one in the clear
+ * @param record the polled file, and the template of messages: stamps replace `song`, channels replace "poll"
+ * @param tls an additional port with TLS
  */
 export async function startNginx(folder: string, record: string, song: string, tls?: TlsAddress): Promise<Feed> {
   const port = await freePort();
   const file = join(folder, 'nginx.conf');
   writeFileSync(join(folder, 'record.json'), record, { mode: 0o644 });
   writeFileSync(file, configuration(folder, port, tls));
-  // One process without a master, so that a kill leaves no worker behind.
+  // One process without a master, so that no worker survives a kill.
   const server = new Started(NGINX, ['-c', file, '-p', folder]);
   await server.ready(`http://127.0.0.1:${port}/record.json`);
   const requests = new Requests(port, 4);

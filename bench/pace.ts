@@ -1,13 +1,13 @@
 /**
- * Open-loop load: each piece of work is due at a moment that was fixed before, whatever became of those before it. Who measures from that moment
- * counts the time in which a slow server made the load wait; a loop that sends when it was answered leaves it out (coordinated omission).
+ * Open-loop load: each piece of work is due at a fixed moment, regardless of the earlier ones. Times from that moment include the delays that a slow
+ * server causes to the load; a loop that waits for each answer omits them (coordinated omission).
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICK_MS = 1;
 
-/** When each piece of work is due. Pure: times are milliseconds since the start, which the caller brings. */
+/** When each piece of work is due. Pure: the caller gives times, in milliseconds since the start. */
 export class Schedule {
   readonly #perSecond: number;
   readonly #total: number;
@@ -18,12 +18,12 @@ export class Schedule {
     this.#total = total;
   }
 
-  /** Since the start. The first is due at once. */
+  /** Milliseconds since the start. The first is due at once. */
   dueMs(index: number): number {
     return (index * 1000) / this.#perSecond;
   }
 
-  /** Numbers of the work that is due by now and was not taken yet: none is left out, however late it is asked for. */
+  /** The range of work that is due and was not taken yet; nothing is left out, however late the call. */
   take(elapsedMs: number): { readonly from: number; readonly to: number } {
     const from = this.#taken;
     this.#taken = Math.max(from, Math.min(this.#total, Math.floor((elapsedMs * this.#perSecond) / 1000) + 1));
@@ -36,8 +36,8 @@ export class Schedule {
 }
 
 /**
- * Calls `onDue` for each piece of work with its moment on performance.now()'s clock, at that moment or as soon after it as this process can.
- * Resolves when the last one was called, or when `signal` ends it.
+ * Calls `onDue` for each piece of work with its moment by performance.now(), at that moment or as soon after it as possible.
+ * Resolves after the last call, or when `signal` ends it.
  */
 export async function pace(
   perSecond: number,

@@ -1,6 +1,6 @@
 /**
- * Stream servers to stand beside: the floors in Node and in C, Icecast 2, and any server by URL. Each plays about 128 kb/s. Owned by the scenarios,
- * which name those that they can use.
+ * Stream servers for comparison: the floors in Node and in C, Icecast 2, and any server by URL. Each plays about 128 kb/s. Owned by the scenarios,
+ * which name the usable ones.
  */
 
 import { missing } from '../test/kit/program.js';
@@ -12,9 +12,9 @@ import { freePort, listeningAt, Started } from './process.js';
 import { path, type Target } from './target.js';
 
 const RATE = 1000;
-/** Icecast's listen queue holds 5 connections: it takes no more without making them wait for seconds. */
+/** Maximum without delays of seconds, since Icecast's listen queue has 5 places. */
 const ICECAST_RATE = 250;
-/** It took neither 10,000 nor 15,000 listeners in any time that is worth waiting for. */
+/** Icecast did not accept 10,000 or 15,000 listeners in a reasonable time. */
 export const ICECAST_MOST = 4000;
 
 export async function startFloor(): Promise<Target> {
@@ -25,7 +25,7 @@ export async function startFloor(): Promise<Target> {
   return { name: 'floor (Node)', url, pids: [server.pid], rate: RATE, metricsUrl: `${url}metrics` };
 }
 
-/** Undefined, with a line for the reader, where there is no compiler. */
+/** Undefined, with a note, without a compiler. */
 export async function startCFloor(context: Context, notes: string[]): Promise<Target | undefined> {
   if (!hasCompiler) {
     notes.push('no C compiler (cc): without the floor in C');
@@ -38,7 +38,7 @@ export async function startCFloor(context: Context, notes: string[]): Promise<Ta
   return { name: 'floor (C)', url, pids: [server.pid], rate: RATE };
 }
 
-/** A server that was started elsewhere. Its cost is known where we may see its processes. */
+/** A server that was started elsewhere. Its cost is known if its processes are visible to this user. */
 export function byUrl(url: string, notes: string[]): Target {
   const { host, port } = loopbackTarget(url);
   const pids = listeningAt(port);
@@ -46,7 +46,7 @@ export function byUrl(url: string, notes: string[]): Target {
   return { name: `${host}:${port}`, url, pids, rate: RATE };
 }
 
-/** All peers of a crowd of listeners that were asked for and are here; the others are noted. */
+/** Starts all wanted peers for a crowd of listeners; unavailable ones are noted. */
 export async function startPeers(context: Context, most: number, notes: string[]): Promise<Target[]> {
   const targets: (Target | undefined)[] = [];
   const gone = missing('icecast2', 'ffmpeg');

@@ -1,6 +1,6 @@
 /**
- * A line plot as SVG: a line with dots for each series, its name at its end. Pure, without a dependency; readable on light and dark pages. An axis
- * is of numbers, logarithmic where that is asked for, or of names at equal distances.
+ * A line plot as SVG: a line with dots for each series, with its name at the end. Pure, without a dependency; readable on light and dark pages. An
+ * axis has numbers, linear or logarithmic, or names at equal distances.
  */
 
 import { ascending } from './statistics.js';
@@ -12,7 +12,7 @@ export interface Series {
 
 export interface PlotPlan {
   readonly title: string;
-  /** A line below the title. */
+  /** Text below the title. */
   readonly subtitle: string;
   readonly x: string;
   readonly y: string;
@@ -27,12 +27,12 @@ const LEFT = 70;
 const RIGHT = 250;
 const TOP = 70;
 const BOTTOM = 56;
-/** Names at the ends of lines are at least this far from each other. */
+/** Minimum distance of the names at the ends of lines. */
 const LINE_HEIGHT = 16;
 const LIGHT = ['#0969da', '#bc4c00', '#1a7f37', '#8250df', '#9a6700', '#cf222e', '#0a7a83', '#57606a'];
 const DARK = ['#4493f8', '#f0883e', '#3fb950', '#ab7df8', '#d29922', '#f85149', '#39c5cf', '#9198a1'];
 
-/** As an SVG document. Throws a RangeError where there is no point. */
+/** Returns an SVG document. Throws a RangeError without a point. */
 export function plot(plan: PlotPlan): string {
   const points = plan.series.flatMap((series) => series.points);
   if (points.length === 0) throw new RangeError('a plot without a point');
@@ -130,13 +130,13 @@ export function roundStep(least: number): number {
   return ([1, 2, 5].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** Places as near to the wanted ones as they can be, none closer to another than a line of text, none below `lowest`. */
+/** Places close to the wanted ones, at least a line of text apart, and none below `lowest`. */
 export function apart(wanted: readonly number[], lowest = HEIGHT - BOTTOM): number[] {
   const order = wanted.map((_, index) => index).sort((a, b) => wanted[a]! - wanted[b]!);
   const placed = [...wanted];
   for (const [rank, index] of order.entries())
     if (rank > 0) placed[index] = Math.max(placed[index]!, placed[order[rank - 1]!]! + LINE_HEIGHT);
-  // What was pushed out at the bottom comes back up.
+  // Moves places that were pushed out at the bottom back up.
   let limit = lowest;
   for (const index of order.reverse()) {
     placed[index] = Math.min(placed[index]!, limit);
@@ -160,7 +160,7 @@ export function escapeXml(text: string): string {
 
 const series = (colours: readonly string[]) =>
   colours.map((colour, index) => `.s${index} { stroke: ${colour}; fill: ${colour} }`).join(' ');
-/** Of a document with text, a grid and series s0, s1 …; for light and dark pages. */
+/** Styles of a document with text, a grid and series s0, s1 …, for light and dark pages. */
 export const STYLE = `
 .paper { fill: #ffffff } text { font: 12px system-ui, sans-serif; fill: #24292f; stroke: none }
 .title { font-size: 15px; font-weight: 600 } .small { font-size: 11px; fill: #57606a } .grid { stroke: #d0d7de }

@@ -1,4 +1,4 @@
-/** The three plots of a report, from the rows that name their place in one. Pure. */
+/** The three plots of a report, from the rows with a `plot`. Pure. */
 
 import { machineLine } from './machine.js';
 import { type PlotPlan, plot, type Series } from './plot.js';
@@ -11,7 +11,7 @@ const PLANS: Readonly<Record<PlotName, Omit<PlotPlan, 'series' | 'subtitle'>>> =
   'loop-delay': { title: 'Delay of the event loop under load', x: 'percentile', y: 'ms', hasLogY: true },
 };
 
-/** Name → SVG document, of those for which there are figures. */
+/** Name → SVG document, for plots with figures. */
 export function plots(report: Report): Map<PlotName, string> {
   const { date, machine } = report;
   const subtitle = `${machineLine(machine).split(';')[0]}, node ${machine.versions['node']}; ${date.slice(0, 10)}; medians`;

@@ -1,6 +1,6 @@
 /**
- * Server processes of a benchmark: start, watch (CPU and memory out of /proc, so Linux only) and end. It ends only what it started, by pid,
- * and whatever is still alive when this process exits. Owned by bench/run.ts.
+ * Server processes of a benchmark: starts, measures (CPU and memory from /proc, so Linux only) and stops them. It stops only its own processes, by
+ * pid, the remaining ones when this process exits. Owned by bench/run.ts.
  */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -19,18 +19,18 @@ process.once('exit', () => {
   for (const each of running) each.kill();
 });
 
-/** What a process and its present descendants have used. */
+/** Resources of a process and its present descendants. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** How much of it the kernel used for them. */
+  /** The kernel's part of it. */
   readonly systemSeconds: number;
   /** Resident memory. */
   readonly bytes: number;
 }
 
-/** A program that was started. It must be stopped; see stopAll. */
+/** A started program. It must be stopped; see stopAll. */
 export class Started {
-  /** Resolves when it has ended, however that came. */
+  /** Resolves when it has ended for any reason. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcessByStdio<null, Readable, Readable>;
   #ending: string | undefined;
@@ -66,7 +66,7 @@ export class Started {
     return this.#child.stderr;
   }
 
-  /** Waits until `url` answers 200. Throws with the program's last output when it ends before that, or after `seconds`. */
+  /** Waits until `url` answers 200. Rejects with the program's last output if it ends before that, or after `seconds`. */
   async ready(url: string, seconds = 20): Promise<void> {
     const deadline = performance.now() + seconds * 1000;
     while (this.#ending === undefined && performance.now() < deadline) {
@@ -83,7 +83,7 @@ export class Started {
     return new Error(`${this.#child.spawnargs.join(' ')}: ${this.#ending ?? otherwise}\n${this.#lastOutput}`);
   }
 
-  /** Asks it to end, and insists after 5 seconds. */
+  /** Stops it politely, and kills it after 5 seconds. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM');
     const patience = setTimeout(() => this.kill(), STOP_MS);
@@ -96,17 +96,17 @@ export class Started {
   }
 }
 
-/** Ends all that is still running, the youngest first. */
+/** Stops all running programs, the youngest first. */
 export async function stopAll(): Promise<void> {
   for (const each of [...running].reverse()) await each.stop();
 }
 
-/** CPU and memory of processes and their present descendants, each once; one that is gone counts as nothing. NaN without a process. */
+/** Resources of processes and their present descendants, each once; ended ones count as 0. NaN without a process. */
 export function usage(...pids: readonly number[]): Usage {
   if (pids.length === 0) return { cpuSeconds: Number.NaN, systemSeconds: Number.NaN, bytes: Number.NaN };
   let [cpuSeconds, systemSeconds, bytes] = [0, 0, 0];
   for (const each of new Set(pids.flatMap(family))) {
-    // Field 2, the name, may hold blanks: count from the last parenthesis. utime and stime are fields 14 and 15.
+    // Field 2, the name, may contain blanks, so count from the last parenthesis. utime and stime are fields 14 and 15.
     const fields = (read(`/proc/${each}/stat`).split(') ').at(-1) ?? '').split(' ');
     const [user, system] = [Number(fields[11] ?? 0), Number(fields[12] ?? 0)];
     cpuSeconds += (user + system) / TICKS_PER_SECOND;
@@ -116,7 +116,7 @@ export function usage(...pids: readonly number[]): Usage {
   return { cpuSeconds, systemSeconds, bytes };
 }
 
-/** Processes that listen at a TCP port of this machine, as far as we may see them. */
+/** Processes that listen on a local TCP port, if visible to this user. */
 export function listeningAt(port: number): number[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const inodes = ['tcp', 'tcp6'].flatMap((kind) =>
@@ -162,7 +162,7 @@ function read(path: string): string {
   }
 }
 
-/** A TCP port of 127.0.0.1 that is free now, and so is the next one: there the demo takes SHOUTcast's encoders. */
+/** A TCP port of 127.0.0.1 that is free now, as is the next one, which is for SHOUTcast encoders. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = await listenOnce(0);

@@ -1,8 +1,8 @@
-/** A V8 CPU profile in a few lines: the time that each function spent in itself. Pure. */
+/** Summarises a V8 CPU profile by the self time of each function. Pure. */
 
 import { basename, dirname } from 'node:path';
 
-/** What we read of a .cpuprofile. */
+/** The used part of a .cpuprofile. */
 export interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -13,13 +13,13 @@ export interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Functions by their share of the time in which the thread was not idle, the largest first. */
+/** Functions by their share of the thread's busy time, largest first. */
 export function selfTimes({ nodes, samples, timeDeltas }: CpuProfile): { name: string; share: number }[] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
   const micros = new Map<string, number>();
   for (const [index, id] of samples.entries()) {
     const name = names.get(id) ?? '(unknown)';
-    // A sample stands for the time up to the next one.
+    // A sample counts for the time up to the next one.
     if (name !== '(idle)') micros.set(name, (micros.get(name) ?? 0) + (timeDeltas[index + 1] ?? 0));
   }
   const all = [...micros.values()].reduce((sum, each) => sum + each, 0);

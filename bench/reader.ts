@@ -1,7 +1,7 @@
 /**
- * What one listener makes of the bytes that it receives: the response head, then audio and ICY blocks by turns. It keeps the ICY phase from
- * the first byte to the last (after each icy-metaint audio bytes a length byte, then length × 16 bytes of text) and hands the audio to a
- * frame walk; nothing is copied but a head, a block, a cut frame header. Owned by bench/crowd.ts, one per listener.
+ * Parses the bytes of one listener: the response head, then audio and ICY blocks in turn. It checks the ICY phase from the first byte to the
+ * last (after each icy-metaint audio bytes a length byte, then length × 16 bytes of text) and gives the audio to a frame walk; it copies only a
+ * head, a block, a divided frame header. Owned by bench/crowd.ts, one per listener.
  */
 
 import { FrameWalk } from './frames.js';
@@ -10,24 +10,24 @@ const HEAD_BYTES = 16_384;
 const TITLE_START = "StreamTitle='";
 
 export interface ReaderOptions {
-  /** ICY was asked for: a head without icy-metaint is then an ICY error. */
+  /** Whether ICY was requested; a head without icy-metaint is then an ICY error. */
   readonly icy: boolean;
-  /** Walk the audio frames (MPEG audio and ADTS only). */
+  /** Whether to walk the audio frames (MPEG audio and ADTS only). */
   readonly frames: boolean;
-  /** Called with each title that a whole block carries. */
+  /** Called with the title of each complete block. */
   readonly onTitle?: (title: string) => void;
 }
 
 export class Reader {
   /** Why this is not a stream (`status 503`, `not HTTP`, …); nothing is read after that. */
   refusal: string | undefined;
-  /** The head was read, and it says 200. */
+  /** Whether the head was read, with status 200. */
   accepted = false;
   /** Audio bytes between two blocks; undefined without ICY. */
   metaint: number | undefined;
   audioBytes = 0;
   icyErrors = 0;
-  /** The first fault in words, for a person who must find it. */
+  /** The first fault in words. */
   firstFault: string | undefined;
 
   readonly #walk: FrameWalk | undefined;
@@ -44,7 +44,7 @@ export class Reader {
     if (options.frames) this.#walk = new FrameWalk();
   }
 
-  /** Places where audio frames do not join; 0 without a frame walk. */
+  /** Number of places where audio frames do not join; 0 without a frame walk. */
   get breaks(): number {
     return this.#walk?.breaks ?? 0;
   }
@@ -53,19 +53,19 @@ export class Reader {
     return this.#walk?.frames ?? 0;
   }
 
-  /** Bytes of a partial frame before the first whole one; undefined while none was found. */
+  /** Bytes of a partial frame before the first whole one; undefined: none found yet. */
   get leadBytes(): number | undefined {
     return this.#walk?.leadBytes;
   }
 
-  /** Takes the first `length` bytes of a buffer that the caller may overwrite afterwards. */
+  /** Reads the first `length` bytes of a buffer, which the caller may overwrite afterwards. */
   push(buffer: Uint8Array, length: number): void {
     if (this.refusal !== undefined) return;
     const from = this.accepted ? 0 : this.#readHead(buffer, length);
     if (this.accepted) this.#readBody(buffer, from, length);
   }
 
-  /** Returns where in this buffer the body begins, once the head is whole. */
+  /** Returns the start of the body in this buffer, once the head is complete. */
   #readHead(buffer: Uint8Array, length: number): number {
     const had = this.#head.length;
     this.#head += Buffer.from(buffer.buffer, buffer.byteOffset, length).toString('latin1');

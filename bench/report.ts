@@ -1,72 +1,74 @@
 /**
- * What a crowd reports. Plain data: it is printed, written as one JSON line and read by bench/measure.ts.
+ * A crowd's report, as plain data: it is printed, written as one JSON line and read by bench/measure.ts.
  * Owned by bench/crowd.ts, which fills it.
  */
 
 import type { Reader } from './reader.js';
 import { ascending, at, type Percentiles, type Spread } from './statistics.js';
 
-/** What is noted of one listener. Times in ms; `needleAt` epoch ms. */
+/** The result of one listener. Times in ms; `needleAt` in epoch ms. */
 export interface Outcome {
   readonly reader: Reader;
   connectMs: number | undefined;
-  /** From the moment at which it was due to come to the first audio byte. */
+  /** From the time at which it was due to connect to the first audio byte. */
   firstByteMs: number | undefined;
   needleAt: number | undefined;
-  /** Bytes received, head and blocks included. */
+  /** Bytes received, including head and blocks. */
   bytes: number;
   bytesAtWindow: number;
-  /** Why it ended before we ended it. */
+  /** Why its connection ended early. */
   ending: string | undefined;
 }
 
 export interface CrowdReport {
   readonly url: string;
-  /** Listeners asked for, and opened (fewer when interrupted). */
+  /** Number of planned listeners. */
   readonly listeners: number;
+  /** Connections opened; fewer if the run was interrupted. */
   readonly opened: number;
-  /** Listeners that were answered 200. */
+  /** Number of listeners answered with 200. */
   readonly connected: number;
-  /** Reason → listeners that were never answered 200. */
+  /** Reason → listeners without an answer of 200. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Reason → listeners that were answered 200 and then lost, or had no audio. */
+  /** Reason → listeners that were lost after an answer of 200, or had no audio. */
   readonly dropped: Readonly<Record<string, number>>;
   readonly interrupted: boolean;
   readonly joinSeconds: number;
   readonly windowSeconds: number;
   readonly connectMs: Percentiles;
   readonly firstByteMs: Percentiles;
-  /** Per connected listener, over the whole run and in the window. */
+  /** Per connected listener, over the whole run. */
   readonly bytes: Spread;
+  /** Per connected listener, in the window. */
   readonly windowBytes: Spread;
-  /** Of the median listener in the window. */
+  /** Bitrate of the median listener in the window. */
   readonly kbitPerSecond: number;
   /** icy-metaint (or 'none') → listeners. */
   readonly metaints: Readonly<Record<string, number>>;
   readonly icyErrors: number;
   readonly breaks: number;
   readonly frames: number;
-  /** Listeners whose audio began with a part of a frame. Allowed, but a browser then starts seconds late. */
+  /** Listeners whose audio began with a partial frame. Allowed, but browsers then start seconds late. */
   readonly partialFirstFrames: number;
   /** The first faults in words, at most five. */
   readonly faults: readonly string[];
-  /** Title → blocks in which it came, over all listeners. */
+  /** Title → number of its blocks, over all listeners. */
   readonly titles: Readonly<Record<string, number>>;
   readonly needle?: NeedleReport;
-  /** Feeds of metaids, where there are any. */
+  /** Feeds of metaids, if any. */
   readonly feeds?: FeedsReport;
-  /** CPU cores that the crowd itself used in the window. Near 1 it measures itself. */
+  /** CPU cores used by the crowd itself in the window. Near 1, it measures itself. */
   readonly ownCores: number;
 }
 
-/** What the open feeds of metaids brought. */
+/** The results of the open feeds of metaids. */
 export interface FeedsReport {
   readonly open: number;
   readonly messages: number;
-  /** Messages of the feed that got the fewest. */
+  /** Least number of messages of a feed. */
   readonly fewest: number;
   readonly bytes: number;
-  /** Feeds that failed, or got a title that is older than the one before. */
+  /** Feeds that failed, or got a title older than the previous one. */
   readonly faults: number;
 }
 
@@ -79,7 +81,7 @@ export interface NeedleReport {
   readonly lastMs: number;
 }
 
-/** Whether all listeners asked for were let in, stayed, and received what they should. */
+/** Whether all planned listeners were admitted, stayed, and received correct data. */
 export function isFaultless(report: CrowdReport): boolean {
   return (
     total(report.refused) + total(report.dropped) + report.icyErrors + report.breaks + (report.feeds?.faults ?? 0) === 0

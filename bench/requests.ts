@@ -1,6 +1,6 @@
 /**
- * HTTP requests to one server over a few kept connections, one in flight on each; what is due while all are busy waits, and its time runs. Each
- * answer is handed to a check. Loopback only. Owned by the scenario that closes it.
+ * HTTP requests to one server over a few persistent connections, one in flight on each; requests that are due while all are busy wait, and their
+ * time runs. A check gets each answer. Loopback only. Owned by the scenario, which closes it.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -8,19 +8,19 @@ import { connect as connectTls } from 'node:tls';
 
 export interface Answer {
   readonly status: number;
-  /** In Latin-1: a byte is a character. */
+  /** In Latin-1, one character per byte. */
   readonly head: string;
   readonly body: string;
 }
 
 interface Content {
-  /** Lines of the head, each with its end. */
+  /** Lines of the head, each with its line end. */
   readonly heads?: string;
   /** JSON. */
   readonly body?: string;
 }
 
-/** A server that is about to close a connection may do it while a request is on its way. */
+/** Safety margin before a server closes an idle connection, since a request may be on its way then. */
 const MARGIN_MS = 1000;
 
 interface Waiting {
@@ -30,12 +30,12 @@ interface Waiting {
 }
 
 export class Requests {
-  /** Milliseconds from when each was due to its whole answer. */
+  /** Milliseconds from the time at which each was due to its complete answer. */
   readonly ms: number[] = [];
-  /** Answers that were not right, and requests without an answer. */
+  /** Number of wrong or missing answers. */
   wrong = 0;
   firstFault: string | undefined;
-  /** Received. */
+  /** Received bytes. */
   bytes = 0;
   #waiting: Waiting[] = [];
   #next = 0;
@@ -53,7 +53,7 @@ export class Requests {
 
   /**
    * @param line method and path
-   * @param dueAt on performance.now()'s clock
+   * @param dueAt by performance.now()
    */
   send(line: string, dueAt: number, isRight: (answer: Answer) => boolean, content?: Content): void {
     this.#queue(line, content, {
@@ -65,14 +65,14 @@ export class Requests {
     });
   }
 
-  /** One request that is not measured. Rejects when its connection breaks. */
+  /** Sends a request without measuring it. Rejects if its connection breaks. */
   ask(line: string, content?: Content): Promise<Answer> {
     return new Promise((onAnswer, reject) => {
       this.#queue(line, content, { onAnswer, onFailure: (reason) => reject(new Error(`${line}: ${reason}`)) });
     });
   }
 
-  /** Resolves when all were answered, or after `seconds`; what was not is a fault. */
+  /** Resolves when all are answered, or after `seconds`; unanswered ones then count as wrong. */
   async idle(seconds: number): Promise<void> {
     if (this.#unanswered > 0)
       await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export class Requests {
     for (const connection of this.#all) connection.close();
   }
 
-  /** @param connection free again */
+  /** @param connection is free again */
   done(connection: Connection, received: number): void {
     this.bytes += received;
     this.#free.push(connection);
@@ -121,8 +121,8 @@ export class Requests {
 }
 
 /**
- * Connects when it has something to send and is not connected: servers close what is idle. One that has been idle nearly as long as the server said
- * is left before.
+ * Connects when it has something to send, since servers close idle connections. It abandons a connection shortly before the idle time-out that the
+ * server announced.
  */
 class Connection {
   readonly #port: number;
@@ -131,7 +131,7 @@ class Connection {
   #socket: Socket | undefined;
   #sent: Waiting | undefined;
   #received = '';
-  /** When it must not be used any more, on performance.now()'s clock. */
+  /** The end of its use, by performance.now(). */
   #endsAt = Number.POSITIVE_INFINITY;
 
   constructor(port: number, isSecure: boolean, owner: Requests) {

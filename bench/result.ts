@@ -1,6 +1,6 @@
 /**
- * What a scenario found, as plain data: it is printed, drawn, written as JSON, read again and merged. Medians and ratios are made when it is
- * shown, so that a file has every round. Pure.
+ * The results of a scenario as plain data, to be printed, drawn, written as JSON, read and merged. Medians and ratios are computed for the output
+ * only, so that a file has every round. Pure.
  */
 
 import type { Machine } from './machine.js';
@@ -12,25 +12,25 @@ export interface Row {
   readonly name: string;
   readonly unit: string;
   readonly digits: number;
-  /** The first target's figure is divided by each other's. */
+  /** Whether the table has the ratio of the first target to each other. */
   readonly isCompared: boolean;
-  /** Where it stands in a plot: in a line of this name for each target. */
+  /** Its place in a plot, which has a line of this name for each target. */
   readonly plot?: { readonly name: PlotName; readonly line: string; readonly x: number | string };
-  /** Target → a value for each round. */
+  /** Target → value of each round. */
   readonly values: Readonly<Record<string, readonly number[]>>;
 }
 
 export interface Result {
   readonly scenario: string;
   readonly summary: string;
-  /** In the order of the columns; ratios are of the first. */
+  /** In the order of the columns; ratios are relative to the first. */
   readonly targets: readonly string[];
   readonly rows: readonly Row[];
-  /** Bytes that were received and looked at, one by one or by their places. */
+  /** Received bytes that were checked, each one or by structure. */
   readonly checkedBytes: number;
-  /** What was wrong in what was received: the benchmark has failed. */
+  /** Faults of received data, by which the benchmark has failed. */
   readonly faults: readonly string[];
-  /** What a reader of the figures must know. */
+  /** Facts for readers of the figures. */
   readonly notes: readonly string[];
   /** Why there are no figures. */
   readonly skipped?: string;
@@ -64,7 +64,7 @@ export class Figures {
   }
 }
 
-/** Rounds of the same scenarios, measured one after the other, as one report. Throws a RangeError where the machines differ. */
+/** Merges the rounds of several reports of the same scenarios. Throws a RangeError if the machines differ. */
 export function merge(reports: readonly Report[]): Report {
   const [first, ...others] = reports;
   if (first === undefined) throw new RangeError('no report');
@@ -101,7 +101,7 @@ function joined(one: Result, other: Result): Result {
   };
 }
 
-/** What a row is known by: the same figure at another size has another unit. */
+/** Identifies a row. The same name may have several units, for several sizes. */
 function keyOf({ name, unit }: Pick<Row, 'name' | 'unit'>): string {
   return `${name}, ${unit}`;
 }

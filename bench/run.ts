@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: measures what airsplice costs and how long it makes others wait, beside peers and floors in the same run, and reports: a table,
- * JSON, plots. Rounds go A B A B, so that a noisy machine is noisy to each; ratios count, seconds do not. It stays on loopback, ends by itself, and
- * ends only processes that it started. Exit 1: something that was received was wrong; 2: it could not be measured.
+ * `npm run bench`: measures airsplice's costs and delays, with peers and floors in the same run, and reports them as a table, JSON and plots. Rounds
+ * alternate (A B A B), so that noise of the machine affects all; ratios count, not seconds. It stays on loopback, ends by itself, and stops only its
+ * own processes. Exit code 1: wrong data was received; 2: it could not be measured.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -19,7 +19,7 @@ import { SCENARIOS } from './scenarios.js';
 import { text } from './table.js';
 import { path } from './target.js';
 
-/** For one scenario, above what it says that it takes: after that it hangs. */
+/** A scenario counts as hanging after this many times its stated duration. */
 const PATIENCE_FACTOR = 3;
 const SPARE_MINUTES = 3;
 
@@ -50,7 +50,7 @@ async function measureAll(options: Options): Promise<Report> {
   const nodes = subjects.length > 0 ? subjects.map(({ node }) => node) : [process.execPath];
   const report = { date: new Date().toISOString(), machine: machine(nodes), results: [] as Result[] };
   const folder = mkdtempSync(join(tmpdir(), 'airsplice-bench-'));
-  // Icecast and nginx may run as another user, and must get through to their folders.
+  // Icecast and nginx may run as another user, who must reach their folders.
   chmodSync(folder, 0o711);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const context = new Context(options, subjects, folder);
@@ -63,7 +63,7 @@ async function measureAll(options: Options): Promise<Report> {
   return report;
 }
 
-/** One that fails leaves the others their figures. */
+/** The failure of a scenario does not affect the others. */
 async function runOne(scenario: Scenario, context: Context): Promise<Result> {
   const { name, summary, minutes, takesUrl } = scenario;
   const nothing = { scenario: name, summary, targets: [], rows: [], checkedBytes: 0, faults: [], notes: [] };

@@ -1,7 +1,6 @@
 /**
- * What a message of benchmarks carries as its song: its number and the moment of its push, always of one length, so that each
- * message has the same size. The moment, that of the push or the one at which it was due, is of the monotonic clock that all processes of a machine
- * share. Pure.
+ * The song in a benchmark's messages: the number and the time of the push, always of the same length, so that all messages have the same size. The
+ * time, at which the push was made or due, is by the monotonic clock, which all processes of a machine share. Pure.
  */
 
 export const STAMP_CHARACTERS = 24;
@@ -15,7 +14,7 @@ export function stamp(number: number, dueMs = nowMs()): string {
   return `${String(number).padStart(7, '0')} ${dueMs.toFixed(3).padStart(16, '0')}`;
 }
 
-/** The stamp in a record's `song`, or undefined where there is none. */
+/** The stamp in a record's `song`; undefined: none. */
 export function readStamp(record: Buffer): { number: number; sentMs: number } | undefined {
   const at = record.indexOf('"song":"');
   const [number, sentMs] = record

@@ -1,4 +1,4 @@
-/** The small statistics of benchmarks. Pure. */
+/** Statistics for benchmarks. Pure. */
 
 export interface Percentiles {
   readonly count: number;
@@ -16,7 +16,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Nearest rank; missing values are left out, zeros when there is none. */
+/** By nearest rank; missing values are ignored; zeros without any value. */
 export function percentiles(values: readonly (number | undefined)[]): Percentiles {
   const sorted = ascending(values);
   return {
@@ -34,7 +34,7 @@ export function spread(values: readonly number[]): Spread {
   return { all: sum(sorted), min: at(sorted, 0), median: at(sorted, 0.5), max: at(sorted, 1) };
 }
 
-/** The middle value, or the mean of the two in the middle; NaN of nothing, so that what has no figure shows it. */
+/** The middle value, or the mean of the two in the middle; NaN without values, so that a missing figure is visible. */
 export function median(values: readonly number[]): number {
   const sorted = ascending(values);
   const middle = sorted.length >> 1;
@@ -50,7 +50,7 @@ export function ascending(values: readonly (number | undefined)[]): number[] {
   return values.filter((value) => value !== undefined).sort((a, b) => a - b);
 }
 
-/** Nearest rank of values in order; 0 of nothing. */
+/** By nearest rank, from sorted values; 0 without values. */
 export function at(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }

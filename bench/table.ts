@@ -1,10 +1,10 @@
-/** Results as text: a column for each target, medians over the rounds, and under each figure how the first target compares. Pure. */
+/** Results as text: a column for each target, medians over the rounds, and below each figure the first target's ratio to it. Pure. */
 
 import { machineLine } from './machine.js';
 import type { Report, Result, Row } from './result.js';
 import { median } from './statistics.js';
 
-/** @param isMarkdown tables of Markdown instead of aligned text */
+/** @param isMarkdown Markdown tables instead of aligned text */
 export function text(report: Report, isMarkdown: boolean): string {
   const parts = report.results.map((result) => `${heading(result, isMarkdown)}\n\n${body(result, isMarkdown)}`);
   return `${machineLine(report.machine)}; ${report.date.slice(0, 10)}\n\n${parts.join('\n\n')}\n`;

@@ -1,16 +1,16 @@
-/** What is measured: one stream server on this machine. Owned by the scenario that started it, or by nobody where it was named by URL. */
+/** A stream server on this machine to be measured. Owned by the scenario that started it; one named by URL has no owner here. */
 
 import { fileURLToPath } from 'node:url';
 
 export interface Target {
   readonly name: string;
-  /** Of the stream; `{n}` in it is the number of a channel. */
+  /** URL of the stream; `{n}` in it is the number of a channel. */
   readonly url: string;
-  /** Of the server processes; their descendants count too. None: their cost is not known. */
+  /** The server's processes; their descendants count too. Empty: their cost is unknown. */
   readonly pids: readonly number[];
   /** Listeners that arrive per second. */
   readonly rate: number;
-  /** Prometheus text, where it has one. */
+  /** URL of Prometheus text, if any. */
   readonly metricsUrl?: string;
 }
 

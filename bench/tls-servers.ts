@@ -1,6 +1,6 @@
 /**
- * What TLS is measured with: certificates, and the peers that end it before airsplice, nginx and HAProxy, each as one process of one thread with the
- * settings of config/deploy/proxies that matter for a stream. Owned by scenarios/tls.ts.
+ * For the measurement of TLS: certificates, and nginx and HAProxy, which terminate TLS in front of airsplice, each as one process of one thread with
+ * the settings of config/deploy/proxies that matter for a stream. Owned by scenarios/tls.ts.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -17,11 +17,11 @@ export type KeyKind = (typeof KEYS)[number];
 export interface CertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
-  /** Both, as HAProxy and Icecast take them. */
+  /** Certificate and key in one file, for HAProxy and Icecast. */
   readonly bothFile: string;
 }
 
-/** RSA of 2,048 bits, or ECDSA on P-256, signed by itself. */
+/** Makes a self-signed certificate: RSA of 2,048 bits, or ECDSA on P-256. */
 export function makeCertificate(kind: KeyKind, folder: string): CertificateFiles {
   const [certFile, keyFile, bothFile] = ['cert', 'key', 'both'].map((name) => join(folder, `${kind}-${name}.pem`));
   const key = kind === 'rsa' ? ['rsa:2048'] : ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'];

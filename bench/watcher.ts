@@ -1,18 +1,18 @@
 /**
- * The bytes that one WebSocket reader receives, in any chunking: checks the answer to the upgrade, then cuts frames and hands each text
- * message out as a view that is good only during the call. Whatever a feed must not send (another opcode, a mask, a fragment, a close)
- * is a fault, and after a fault nothing more is taken. It knows no socket. Owned by bench/watchers.ts, one for each reader.
+ * Parses the bytes of one WebSocket reader, in any chunks: checks the answer to the upgrade, then splits frames and passes on each text message as a
+ * view that is valid only during the call. Anything that a feed must not send (another opcode, a mask, a fragment, a close) is a fault, after
+ * which it reads nothing more. Independent of sockets. Owned by bench/watchers.ts, one for each reader.
  */
 
 export const UPGRADE_HEADS =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
-/** The answer to that key (RFC 6455, section 1.3). */
+/** The answer to the key (RFC 6455, section 1.3). */
 const ACCEPT = 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=';
 
 export interface WatcherEvents {
   readonly onOpen: () => void;
   readonly onMessage: (payload: Buffer) => void;
-  /** The frame to send back. */
+  /** Called with the frame to send back. */
   readonly onPing: (pong: Buffer) => void;
   readonly onFault: (text: string) => void;
 }
@@ -21,14 +21,14 @@ export class Watcher {
   readonly #events: WatcherEvents;
   #isOpen = false;
   #hasFault = false;
-  /** The beginning of a head or a frame that has not come whole. */
+  /** The start of an incomplete head or frame. */
   #rest: Buffer | undefined;
 
   constructor(events: WatcherEvents) {
     this.#events = events;
   }
 
-  /** Takes what came. The buffer may be used again after the call. */
+  /** Reads received bytes. The buffer may be reused after the call. */
   push(received: Buffer): void {
     if (this.#hasFault) return;
     const bytes = this.#rest === undefined ? received : Buffer.concat([this.#rest, received]);
@@ -54,7 +54,7 @@ export class Watcher {
     this.#rest = from < bytes.length ? Buffer.from(bytes.subarray(from)) : undefined;
   }
 
-  /** Where the frame at `from` ends, or `from` while it is not whole. */
+  /** The end of the frame at `from`, or `from` if it is incomplete. */
   #frame(bytes: Buffer, from: number): number {
     if (bytes.length < from + 2) return from;
     const length = bytes[from + 1]!;
@@ -67,7 +67,7 @@ export class Watcher {
     const end = start + (length === 126 ? bytes.readUInt16BE(from + 2) : length);
     if (bytes.length < end) return from;
     if (bytes[from] === 0x81) this.#events.onMessage(bytes.subarray(start, end));
-    // Masked with zeros: the payload stands as it is.
+    // Masked with zeros, which leaves the payload unchanged.
     else if (bytes[from] === 0x89)
       this.#events.onPing(Buffer.concat([Buffer.from([0x8a, 0x80 | length, 0, 0, 0, 0]), bytes.subarray(start, end)]));
     else this.#fault(`a frame that begins with 0x${bytes[from]!.toString(16)}`);

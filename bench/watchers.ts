@@ -1,6 +1,6 @@
 /**
  * The reader process of the fan-out: WebSocket readers on raw sockets, each checked. Every reader must get the messages 1, 2, 3 …
- * in order and of the same bytes as the others; anything else ends the process with 1. It goes to 127.0.0.1 only and ends by itself.
+ * in order and with the same bytes as the others; anything else ends the process with code 1. It only connects to 127.0.0.1 and ends by itself.
  * Prints `ready`, `got N` when the last reader has message N, and at the end a line of JSON. Owned by bench/fanout.ts.
  *
  *   watchers.ts PORT PATH READERS MESSAGES clear|tls
@@ -12,7 +12,7 @@ import { nowMs, readStamp } from './stamp.js';
 import { percentiles } from './statistics.js';
 import { UPGRADE_HEADS, Watcher } from './watcher.js';
 
-/** A server's listen queue is short, so only a few connect at once. */
+/** Maximum number of connections being opened, since a server's listen queue may be short. */
 const CONNECTING = 64;
 const PER_LOCAL_ADDRESS = 1000;
 const LIFE_MS = 600_000;
@@ -21,7 +21,7 @@ const [portText, path, readersText, messagesText, security] = process.argv.slice
 const [port, readers, messages] = [Number(portText), Number(readersText), Number(messagesText)];
 const shared = Buffer.allocUnsafeSlow(65_536);
 const delaysMs: number[] = [];
-/** Of each message: the bytes, when its first reader had it, and how many have it. */
+/** For each message: its bytes, when the first reader had it, and how many readers have it. */
 const seen: { bytes: Buffer; firstMs: number; count: number }[] = [];
 const spansMs: number[] = [];
 let [begun, ready, arrivedMs] = [0, 0, 0];

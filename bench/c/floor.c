@@ -1,7 +1,7 @@
 /*
  * The floor in C: the least that any server can do. It answers each GET with one head and each second write()s one shared buffer to every
  * listener in one go; no titles, no lag, no checks. The buffer is that of bench/floor.ts: 16,000 bytes of audio (whole frames of silence, the
- * rest an ID3v2 tag) and an empty ICY block, so that what listeners check holds. Loopback only; it is stopped by whom it was started by.
+ * rest an ID3v2 tag) and an empty ICY block, so that it passes all checks of listeners. Loopback only; its starter stops it.
  *
  *   floor PORT
  */
@@ -20,7 +20,7 @@ enum { METAINT = 16000, FRAME = 384, FILES = 1 << 16, EVENTS = 512 };
 static const char HEAD[] =
     "HTTP/1.0 200 OK\r\nContent-Type: audio/mpeg\r\nicy-metaint: 16000\r\nConnection: close\r\n\r\n";
 static unsigned char segment[METAINT + 1];
-/* The listeners, and the place of each file in that list plus one. */
+/* The listeners; and for each file descriptor, its index in that list plus one. */
 static int listeners[FILES], count, place[FILES];
 
 static void fill(void) {
@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
         for (int j = 0; j < count; j++) (void)!send(listeners[j], segment, sizeof segment, MSG_NOSIGNAL);
       } else if (recv(file, request, sizeof request, 0) <= 0) leave(file);
       else if (!place[file]) {
-        /* The first audio at once, as a server with a burst does: a join is measured up to it. */
+        /* Sends the first audio at once, like a server with a burst: it ends the measured time of a join. */
         (void)!send(file, HEAD, sizeof HEAD - 1, MSG_NOSIGNAL);
         (void)!send(file, segment, sizeof segment, MSG_NOSIGNAL);
         listeners[count++] = file;

@@ -1,11 +1,12 @@
 /*
- * Joins by an open-loop schedule: listener i is due i / RATE seconds after the start, whatever became of those before it, and its time runs from
- * that moment to its first byte of audio. All then stay for SECONDS. Of each the ICY phase is kept from the first byte to the last, and the headers
- * of MP3 frames (MPEG 1 layer III) are looked at where the stream begins with one. Loopback only; it ends by itself. Prints a line of JSON.
+ * Joins by an open-loop schedule: listener i is due i / RATE seconds after the start, regardless of the earlier ones, and its time runs from that
+ * moment to its first byte of audio. All then stay for SECONDS. Each one's ICY phase is checked from the first byte to the last, and so are the
+ * headers of MP3 frames (MPEG 1 layer III) if the stream begins with one. Loopback only; it ends by itself. Prints a line of JSON.
  *
  *   joins 127.0.0.1 PORT PATH LISTENERS RATE SECONDS [full | resumed]
  *
- * The last is known where it was compiled with -DTLS and OpenSSL: over TLS, each by a handshake of its own, or all by the session of one before them.
+ * The last argument needs -DTLS and OpenSSL at compile time: TLS, with a full handshake for each, or with the session of an earlier connection for
+ * all.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -47,7 +48,7 @@ static double now(void) {
   return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
-/* Bytes of the MPEG 1 layer III frame or the ID3v2 tag whose ten first bytes these are; 0: neither. */
+/* Length of the MPEG 1 layer III frame or the ID3v2 tag that begins with these ten bytes; 0: neither. */
 static long unit(const unsigned char *b) {
   static const int kbits[] = {0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0}, hertz[] = {44100, 48000, 32000, 0};
   if (!memcmp(b, "ID3", 3)) return 10 + (b[6] << 21 | b[7] << 14 | b[8] << 7 | b[9]);
@@ -73,7 +74,7 @@ static void audio(Listener *l, const unsigned char *b, long n) {
       continue;
     }
     if (l->walks) breaks++;
-    l->walks = -1; /* Not MP3, or no longer: looked at no further. */
+    l->walks = -1; /* Not MP3, or no longer: no further checks. */
     return;
   }
 }
@@ -86,7 +87,7 @@ static void body(Listener *l, const unsigned char *b, long n) {
       l->block_left -= step, at += step;
     } else if (l->metaint && !l->audio_left) {
       l->block_left = b[at] * 16;
-      /* A title of more than 1 kB is none of ours: the phase was lost. */
+      /* Our titles are shorter than 1 kB: the phase was lost. */
       if (b[at++] > 64) icy_errors++;
       l->audio_left = l->metaint;
     } else {
@@ -129,16 +130,16 @@ static void take(Listener *l, const unsigned char *b, long n) {
 
 static void join(Listener *l, int number, struct sockaddr_in *to) {
   struct sockaddr_in from = {.sin_family = AF_INET};
-  /* An address of this run's own: the ports of the last one are not free for a minute. */
+  /* Another source address for each run, since the ports of the last run are not free for a minute. */
   from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + ((getpid() & 0x7fff) + 256) * 256 + number / PER_ADDRESS);
   l->file = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   l->head = calloc(1, HEAD);
   int on = 1;
-  /* It goes with a reset: thousands of ports that wait for a minute would slow the next run's connecting. */
+  /* Closes by a reset: thousands of ports in TIME_WAIT would slow the connections of the next run. */
   struct linger reset = {1, 0};
   setsockopt(l->file, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   setsockopt(l->file, IPPROTO_IP, 24 /* IP_BIND_ADDRESS_NO_PORT */, &on, sizeof on);
-  /* As browsers have it: else a request waits 40 ms for the acknowledgement of the handshake before it. */
+  /* As in browsers; else a request waits 40 ms for the acknowledgement of the handshake. */
   setsockopt(l->file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (l->file < 0 || bind(l->file, (void *)&from, sizeof from) || (connect(l->file, (void *)to, sizeof *to) && errno != EINPROGRESS))
     return leave(l);
@@ -155,7 +156,7 @@ static unsigned char buffer[1 << 18];
 
 #ifdef TLS
 static SSL_CTX *context;
-/* That all begin with; NULL: each has a handshake of its own. */
+/* The session that all resume; NULL: each has a full handshake. */
 static SSL_SESSION *session;
 
 static int keep(SSL *tls, SSL_SESSION *made) {
@@ -165,7 +166,7 @@ static int keep(SSL *tls, SSL_SESSION *made) {
   return 1;
 }
 
-/* The session of a connection before all others; 0: none came within its first answer. */
+/* Gets the session from a first connection; 0: its first answer had none. */
 static int first_session(struct sockaddr_in *to) {
   int file = socket(AF_INET, SOCK_STREAM, 0);
   SSL *tls = SSL_new(context);
@@ -174,7 +175,7 @@ static int first_session(struct sockaddr_in *to) {
   if (file >= 0 && !connect(file, (void *)to, sizeof *to) && SSL_set_fd(tls, file) && SSL_connect(tls) == 1 &&
       SSL_write(tls, request, request_length) > 0)
     for (int i = 0; !session && i < 20 && SSL_read(tls, buffer, sizeof buffer) > 0; i++);
-  /* One that was not closed in order counts as spoilt. */
+  /* Without this, OpenSSL would not resume the session, as the connection is not closed in order. */
   SSL_set_shutdown(tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   SSL_free(tls);
   close(file);

@@ -1,6 +1,6 @@
 /**
- * A cluster of edges: listeners chosen by channel (Zipf: the channel of rank r has listeners as 1 / r^s) and sent to edges at random, as a balancer
- * does. From a seed, so that the same plan gives the same cluster. What each edge needs follows from what one listener and one channel cost.
+ * A model of a cluster of edges: listeners choose channels by Zipf's law (the audience of rank r is proportional to 1 / r^s) and edges at random, as
+ * by a balancer. From a seed, so that the same plan gives the same cluster. The load of each edge follows from the costs of a listener and a channel.
  */
 
 import type { Costs } from './costs.js';
@@ -11,29 +11,29 @@ export interface ClusterPlan {
   readonly channels: number;
   readonly edges: number;
   readonly kbps: number;
-  /** Of Zipf's law. */
+  /** `s` in Zipf's law. */
   readonly exponent: number;
   readonly seed: number;
 }
 
 export interface Edge {
   readonly listeners: number;
-  /** That have a listener there: each comes once. */
+  /** Channels with a listener at this edge; each tape is fetched once. */
   readonly channels: number;
   readonly cores: number;
   readonly bytes: number;
-  /** Bits a second: to listeners, and from the owners. */
+  /** Bits per second, to listeners and from the owners. */
   readonly outBits: number;
   readonly inBits: number;
 }
 
 export interface Cluster {
   readonly edges: readonly Edge[];
-  /** Of all owners together, to the edges. */
+  /** Bits per second of all owners together, to the edges. */
   readonly originBits: number;
 }
 
-/** A generator of numbers from 0 to 1 (mulberry32). */
+/** A generator of random numbers from 0 to 1 (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -44,7 +44,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** Listeners of each channel, most first; together all of them. */
+/** Listeners of each channel, in descending order; the sum is `listeners`. */
 export function audiences({ listeners, channels, exponent }: ClusterPlan): number[] {
   const weights = Array.from({ length: channels }, (_, rank) => 1 / (rank + 1) ** exponent);
   const sum = weights.reduce((all, weight) => all + weight, 0);
@@ -72,7 +72,7 @@ export function simulate(costs: Costs, plan: ClusterPlan): Cluster {
   const edges = Array.from(listeners, (count, i) => ({
     listeners: count,
     channels: channels[i]!,
-    // What plays a channel there costs as much as what feeds it: it is read, framed by segments and passed on.
+    // Playing a channel's tape costs as much as feeding it: it is read, framed by segments and passed on.
     cores: count * listenerCores(costs, kbps) + channels[i]! * costs.channelCores.value,
     bytes: costs.processBytes.value * 3 + count * listenerBytes(costs) + channels[i]! * costs.channelBytes.value,
     outBits: count * listenerBits(costs, kbps),
@@ -81,18 +81,18 @@ export function simulate(costs: Costs, plan: ClusterPlan): Cluster {
   return { edges, originBits: edges.reduce((all, { inBits }) => all + inBits, 0) };
 }
 
-/** The loss of one edge: its listeners come to the others at once. */
+/** The loss of one edge, whose listeners connect to the others at once. */
 export interface Storm {
   readonly joins: number;
   readonly joinsOfEach: number;
-  /** Until each of the others has served those that have come to it, with the cores that it has left. */
+  /** Time for each remaining edge to serve its new listeners with its spare cores. */
   readonly cpuSeconds: number;
-  /** The same by what its network has left: a join takes the burst at once. */
+  /** Time by its spare network capacity, since a join takes the burst at once. */
   readonly networkSeconds: number;
   readonly limit: 'cores' | 'network';
 }
 
-/** @param coresOfEach that a machine has @param bitsOfEach that its network carries a second */
+/** @param coresOfEach cores of a machine @param bitsOfEach its network's bits per second */
 export function storm(
   costs: Costs,
   { edges }: Cluster,
@@ -118,12 +118,12 @@ export function storm(
 export interface RedisLoad {
   readonly changesPerSecond: number;
   readonly cores: number;
-  /** To all nodes: each reads every change. */
+  /** To all nodes, each of which reads every change. */
   readonly outBytesPerSecond: number;
   readonly memoryBytes: number;
 }
 
-/** @param changesPerSecond of all channels @param logChanges that the log keeps */
+/** @param changesPerSecond of all channels @param logChanges maximum in the log */
 export function redisLoad(
   costs: Costs,
   { channels, edges }: Pick<ClusterPlan, 'channels' | 'edges'>,
@@ -132,7 +132,7 @@ export function redisLoad(
 ): RedisLoad {
   return {
     changesPerSecond,
-    // Measured with two that read; what a further one costs is a write of the same bytes.
+    // Measured with two readers; each further one costs a write of the same bytes.
     cores: changesPerSecond * costs.redisPushSeconds.value * (1 + Math.max(0, edges - 2) * 0.05),
     outBytesPerSecond: changesPerSecond * costs.logEntryBytes.value * edges,
     memoryBytes: channels * costs.lastValueBytes.value + logChanges * costs.logEntryBytes.value,

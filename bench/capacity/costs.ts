@@ -1,6 +1,6 @@
 /**
- * What one listener, watcher, join, push and channel costs, as `npm run bench` measured it. Each figure says where it is from: measured, computed of
- * what was measured, or assumed, with why. Pure.
+ * The costs of a listener, watcher, join, push and channel from `npm run bench`. Each figure names its origin: measured, computed from measured
+ * figures, or assumed, with the reason. Pure.
  */
 
 import type { Report } from '../result.js';
@@ -13,12 +13,12 @@ export interface Cost {
   readonly value: number;
   readonly unit: string;
   readonly origin: Origin;
-  /** Which row, or of what, or why. */
+  /** The row, the formula, or the reason. */
   readonly from: string;
 }
 
 export interface Costs {
-  /** Cores for each listener of a full machine, by its part that goes with the number of writes and the one that goes with bytes. */
+  /** Cores per listener of a full machine: a part proportional to the number of writes, and a part proportional to bytes. */
   readonly listenerCores: Cost;
   readonly listenerKernelCores: Cost;
   readonly measuredKbps: Cost;
@@ -41,9 +41,9 @@ function costOf(origin: Cost['origin']) {
   return (name: string, value: number, unit: string, from: string): Cost => ({ name, value, unit, origin, from });
 }
 
-/** @param reports of the usual scenarios, and of `cluster` @throws Error naming a row that is missing */
+/** @param reports of the usual scenarios, and of `cluster` @throws Error that names a missing row */
 export function costsOf(reports: readonly Report[]): Costs {
-  /** @param wanted as the table has it: a name, and a comma with the unit where several have that name */
+  /** @param wanted as in the table: a name, with a comma and the unit if several rows have that name */
   const row = (scenario: string, wanted: string, target?: string): number => {
     for (const { results } of reports) {
       const result = results.find((each) => each.scenario === scenario);

@@ -4,7 +4,7 @@ import type { Costs } from './costs.js';
 
 export interface MachinePlan {
   readonly cores: number;
-  /** Of each, the part that may be used: the rest is for joins, pushes, the system. */
+  /** The usable share of each resource; the rest is for joins, pushes and the system. */
   readonly useShare: number;
   readonly memoryBytes: number;
   readonly bitsPerSecond: number;
@@ -13,7 +13,7 @@ export interface MachinePlan {
 export const LIMITS = ['cores', 'memory', 'network'] as const;
 export type Limit = (typeof LIMITS)[number];
 
-/** Of a listener at this bitrate: the kernel's part goes with the bytes, the rest with the writes, of which there is one each two seconds. */
+/** Cores per listener at a bitrate: the kernel's part is proportional to bytes, the rest to writes, one every two seconds. */
 export function listenerCores(costs: Costs, kbps: number): number {
   const { listenerCores: all, listenerKernelCores: kernel, measuredKbps } = costs;
   return all.value - kernel.value + (kernel.value * kbps) / measuredKbps.value;
@@ -23,12 +23,12 @@ export function listenerBytes({ listenerBytes: own, socketBytes }: Costs): numbe
   return own.value + socketBytes.value;
 }
 
-/** Bits a second on the wire. */
+/** Bits per second on the wire. */
 export function listenerBits({ overhead }: Costs, kbps: number): number {
   return kbps * 1000 * overhead.value;
 }
 
-/** How many listeners each resource would carry. @param channels that are heard there */
+/** Maximum listeners by each resource. @param channels number of channels with listeners there */
 export function capacity(
   costs: Costs,
   { cores, useShare, memoryBytes, bitsPerSecond }: MachinePlan,

@@ -1,4 +1,4 @@
-/** What a simulation has found, as tables and as a plot. Pure. */
+/** The results of a simulation as tables and as a plot. Pure. */
 
 import { plot } from '../plot.js';
 import { aligned } from '../table.js';
@@ -8,7 +8,7 @@ import { capacity, firstLimit, type MachinePlan } from './machine.js';
 
 export const KBPS = [64, 96, 128, 192, 256, 320] as const;
 const GBPS = [1, 10, 25] as const;
-/** A title of each channel every three minutes; and all of them at the top of the hour, within a second. */
+/** Interval of a channel's titles: three minutes; and at the top of the hour, all of them within a second. */
 const CHANGE_SECONDS = 180;
 const LOG_CHANGES = 20_000;
 const GIB = 2 ** 30;
@@ -22,7 +22,7 @@ export interface CapacityPlan {
 export interface CapacityReport {
   readonly plan: CapacityPlan;
   readonly costs: Costs;
-  /** Listeners for each core, GB and 1, 10, 25 Gb/s, by bitrate. */
+  /** Listeners per core, per GB, and per 1, 10 and 25 Gb/s, by bitrate. */
   readonly units: readonly (readonly [kbps: number, core: number, gigabyte: number, ...gigabits: number[]])[];
   /** By number of edges. */
   readonly clusters: readonly {
@@ -111,7 +111,7 @@ export function capacityText({ plan, costs, units, clusters, redis }: CapacityRe
   ].join('\n');
 }
 
-/** Listeners that one machine carries, by bitrate and by what limits them. */
+/** Maximum listeners of one machine, by bitrate and limiting resource. */
 export function capacityPlot({ plan, costs }: CapacityReport): string {
   const { machine, cluster } = plan;
   const carried = KBPS.map((kbps) => capacity(costs, machine, kbps, Math.min(cluster.channels, 200)));

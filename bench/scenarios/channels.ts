@@ -1,4 +1,4 @@
-/** Many channels: the same crowd on one and on many, and file channels that nobody listens to. */
+/** Many channels: the same crowd on one and on many, and file channels without listeners. */
 
 import { startAirsplice } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';

@@ -1,6 +1,6 @@
 /**
- * Two machines on this one, with Redis between them, each write of it on the disk before its answer: from when a push to the one was due to its
- * reader at the other.
+ * Two nodes on this machine with a Redis that flushes each write to the disk before its answer: the time from when a push to one node was due until
+ * it is at a reader of the other.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -99,7 +99,7 @@ function hasRedis(): boolean {
   }
 }
 
-/** Reads a station's titles, and knows when each was due. */
+/** Reads a station's titles with the times at which they were due. */
 class Reader {
   readonly #socket: WebSocket;
   readonly #due = new Map<string, number>();

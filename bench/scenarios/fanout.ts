@@ -1,4 +1,4 @@
-/** One push to thousands of WebSocket readers, in the clear and over TLS, beside nginx with nchan. */
+/** One push to thousands of WebSocket readers, with and without TLS, compared with nginx and nchan. */
 
 import { missing } from '../../test/kit/program.js';
 import type { Context, Scenario } from '../context.js';
@@ -57,7 +57,7 @@ export const fanout: Scenario = {
   },
 };
 
-/** Each crowd has a channel of its own. */
+/** Each crowd has its own channel. */
 function channelOf(round: number, isSecure: boolean): string {
   return `watch-${round}${isSecure ? '-tls' : ''}`;
 }

@@ -1,6 +1,6 @@
 /**
- * HLS: what it costs to cut channels; an origin without a cache, with listeners beside it; a crowd behind the cache that ships. Beside Liquidsoap's
- * `output.file.hls` behind nginx.
+ * HLS: the cost of cutting channels; an origin without a cache, with listeners at the same time; a crowd behind the shipped cache. Compared with
+ * Liquidsoap's `output.file.hls` behind nginx.
  */
 
 import { type Airsplice, startAirsplice } from '../airsplice.js';
@@ -24,7 +24,7 @@ import { percentiles, shares } from '../statistics.js';
 const [LISTS_PER_SECOND, SEGMENTS_PER_SECOND] = [2000, 500];
 const CONNECTIONS = 32;
 const ANSWER_SECONDS = 20;
-/** A window is full then, and grows no more. */
+/** Time until a window is full. */
 const SETTLED_SECONDS = 50;
 
 export const hls: Scenario = {
@@ -69,7 +69,7 @@ async function origin(context: Context, subject: Subject): Promise<Served> {
   return { ...server, listPath: '/bench/hls/live.m3u8' };
 }
 
-/** What the same channels cost whose lists are asked for, less what they cost without. */
+/** The cost of channels whose playlists are requested, minus their cost without requests. */
 async function cutting(context: Context, figures: Figures, subject: Subject): Promise<void> {
   const count = context.either(100, 5);
   const keys = Array.from({ length: count }, (_, i) => `c${i}`);
@@ -77,7 +77,7 @@ async function cutting(context: Context, figures: Figures, subject: Subject): Pr
   const seconds = context.seconds(20);
   const without = await coresOver(server.pids, seconds);
   const requests = new Requests(server.port, 4);
-  // Who has asked once has the channel cut for ten minutes.
+  // After one request, the channel is cut for ten minutes.
   for (const key of keys) await requests.ask(`GET /${key}/hls/live.m3u8`);
   await coresOver(server.pids, context.either(SETTLED_SECONDS, 2));
   const cut = await coresOver(server.pids, seconds);
@@ -90,14 +90,14 @@ async function cutting(context: Context, figures: Figures, subject: Subject): Pr
   await stopAll();
 }
 
-/** Lists and segments at fixed rates, each answer compared with the first of its name. */
+/** Requests playlists and segments at fixed rates, and compares each answer with the first one of its name. */
 async function serving(context: Context, figures: Figures, server: HlsOrigin): Promise<void> {
   const seconds = context.seconds(10);
   const share = context.either(1, 0.05);
   const [lists, segments] = [new Requests(server.port, CONNECTIONS), new Requests(server.port, CONNECTIONS)];
   const folder = server.listPath.slice(0, server.listPath.lastIndexOf('/') + 1);
   const list = await lists.ask(`GET ${server.listPath}`);
-  // It stays to be fetched for the time of the measuring.
+  // It stays available during the measurement.
   const name = list.body.trim().split('\n').at(-1)!.trim();
   const segment = await segments.ask(`GET ${folder}${name}`);
   const before = usage(...server.pids).cpuSeconds;
@@ -129,7 +129,7 @@ async function serving(context: Context, figures: Figures, server: HlsOrigin): P
   }
 }
 
-/** Listeners of the stream while lists and segments are asked for: none is disturbed, and the loop is as late as without. */
+/** Listeners of the stream during requests for playlists and segments: checks them, and measures the loop delay. */
 async function beside(context: Context, figures: Figures, server: Served): Promise<void> {
   const size = context.either(500, 20);
   for (const isAsked of [false, true]) {
@@ -144,7 +144,7 @@ async function beside(context: Context, figures: Figures, server: Served): Promi
           stopped.signal,
         )
       : Promise.resolve();
-    // The loop's delay is of the last minute.
+    // The metric covers the last minute.
     const plan = { listeners: size, seconds: context.seconds(60), warmSeconds: context.warmSeconds };
     const { crowd: listeners } = await measure(server, plan);
     stopped.abort();

@@ -1,4 +1,4 @@
-/** Many who join at once, by an open-loop schedule: how long each waits for its first audio. */
+/** Many joins at once, by an open-loop schedule: the time to the first audio of each. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAirsplice } from '../airsplice.js';
@@ -38,7 +38,7 @@ export const joins: Scenario = {
         targets.push(await startAirsplice(subject, { folder: context.folder(), playing: ['bench'] }));
     const floor = context.hasPeer('c-floor') ? await startCFloor(context, figures.notes) : undefined;
     if (floor) targets.push(floor);
-    // A burst, and a second of tape.
+    // Time for a burst, and a second of tape.
     await sleep(context.warmSeconds * 1000);
     for (const round of context.rounds)
       for (const target of targets) {
@@ -68,7 +68,7 @@ export const joins: Scenario = {
         figures.add({ name: 'the generator was late by up to', unit: 'ms', digits: 1, ...own }, target.name, lateMs);
         figures.add({ name: 'its CPU', unit: 's', digits: 2, ...own }, target.name, ownSeconds);
         figures.add({ name: `CPU of the joins and ${STAY_SECONDS} s`, unit: 's', digits: 2 }, target.name, cpu);
-        // What the crowd leaves behind is cleared before the next.
+        // Time to release the resources of the crowd before the next.
         await sleep(context.either(2000, 200));
       }
     await stopAll();

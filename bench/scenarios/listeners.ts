@@ -1,4 +1,4 @@
-/** What a listener costs: CPU and memory at several sizes of the crowd, beside Icecast and the floors. */
+/** The CPU and memory of a listener at several sizes of the crowd, compared with Icecast and the floors. */
 
 import { startAirsplice } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';

@@ -1,4 +1,4 @@
-/** How late the server's event loop is while everything is asked of it at once. */
+/** The server's event loop delay under all kinds of load at once. */
 
 import { startAirsplice, track } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';
@@ -12,7 +12,7 @@ import type { Target } from '../target.js';
 
 const PUSHES_PER_SECOND = 20;
 const POLLS_PER_SECOND = 500;
-/** The server's figure is of the last minute: after this long the joins are behind it. */
+/** The metric covers the last minute; after this time it no longer includes the joins. */
 const SETTLED_SECONDS = 115;
 const SHARES = [
   ['0.5', '50'],

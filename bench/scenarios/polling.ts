@@ -1,4 +1,4 @@
-/** Polls of a record at fixed rates over kept connections, in the clear and over TLS, beside a static file of nginx. */
+/** Polls of a record at fixed rates over persistent connections, with and without TLS, compared with a static file of nginx. */
 
 import { missing } from '../../test/kit/program.js';
 import type { Context, Scenario } from '../context.js';
@@ -14,7 +14,7 @@ const CONNECTIONS = 32;
 const ANSWER_SECONDS = 20;
 const RATES = [1000, 10_000];
 const QUICK_RATES = [500];
-/** The rate that stands in the plot. */
+/** The rate in the plot. */
 const PLOTTED = 10_000;
 
 export const polling: Scenario = {
@@ -34,7 +34,7 @@ export const polling: Scenario = {
           for (const feed of feeds.all) {
             context.say(`  round ${round}: ${feed.name}, ${rate} a second, ${status}`);
             const requests = new Requests(feed.port, CONNECTIONS, feed.isSecure);
-            // All connections are there before the first poll is due.
+            // Opens all connections before the first poll is due.
             const polls = Array.from({ length: CONNECTIONS }, () => requests.ask(`GET ${feed.pollPath}`));
             const [whole] = (await Promise.all(polls)) as [Answer];
             const etag = /\r\netag:[ \t]*(\S+)/i.exec(whole.head)?.[1] ?? '';

@@ -1,4 +1,4 @@
-/** Where the CPU goes: a profile of the server with a crowd, by function. */
+/** A CPU profile of the server with a crowd, by function. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ export const profile: Scenario = {
       const { crowd, cores, systemCores } = await measure(server, plan);
       judge(figures, subject.name, crowd);
       await server.server.stop();
-      // The main thread's is the largest.
+      // The largest file is the main thread's.
       const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
       const text = files.sort((a, b) => b.length - a.length)[0];
       if (text === undefined) throw new Error(`${subject.name}: no profile was written`);

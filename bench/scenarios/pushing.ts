@@ -1,4 +1,4 @@
-/** Durable pushes at fixed rates: how long each waits for its answer, and what it costs. */
+/** Durable pushes at fixed rates: the time to the answer, and the cost. */
 
 import { startAirsplice, track } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';
@@ -13,9 +13,9 @@ const CONNECTIONS = 64;
 const ANSWER_SECONDS = 20;
 const RATES = [500, 1500, 3000];
 const QUICK_RATES = [200];
-/** Before anything counts: a server that has just started compiles its code while it works. */
+/** Warm-up before the measurement, in which a new server compiles its code. */
 const WARM_PUSHES = 10_000;
-/** The rate that stands in the plot. */
+/** The rate in the plot. */
 const PLOTTED = 1500;
 
 export const pushing: Scenario = {
@@ -48,7 +48,7 @@ export const pushing: Scenario = {
             const { body } = await requests.ask(
               `GET ${new URL(server.recordUrl(channels[index % CHANNELS]!)).pathname}`,
             );
-            // Two pushes of a channel over two connections may change places; none is lost.
+            // Two pushes of a channel over two connections may arrive in either order; none is lost.
             if (!body.includes(`"song":"${rate} ${round} `))
               figures.faults.push(`${subject.name}: the last push is not there`);
           }

@@ -1,4 +1,4 @@
-/** What titles add: the same crowd with a title each ten seconds, `next` pushes, and a tenth of it with metaids and open feeds. */
+/** The cost of titles: the same crowd with a title every ten seconds, `next` pushes, and a tenth of it with metaids and open feeds. */
 
 import { type Airsplice, startAirsplice } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';
@@ -68,7 +68,7 @@ export const titled: Scenario = {
   },
 };
 
-/** A `now` each `everyMs`, and half way to the next one a `next`. */
+/** Pushes a `now` every `everyMs`, and a `next` halfway between. */
 function pushTitles({ port, pushUrl }: Airsplice, everyMs: number) {
   const requests = new Requests(port, 2);
   let number = 0;

@@ -1,6 +1,6 @@
 /**
- * What TLS costs: a listener's CPU and memory beside one in the clear, Icecast, and proxies that end TLS before airsplice; and 500 joins a second,
- * each with a handshake of its own or with a ticket, by an RSA and an ECDSA certificate. Listeners come from c/joins.c, which checks what they get.
+ * The cost of TLS: a listener's CPU and memory compared with one without TLS, with Icecast, and with proxies that terminate TLS; and 500 joins a
+ * second, with full handshakes or tickets, with an RSA and an ECDSA certificate. c/joins.c provides the listeners and checks their data.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -25,18 +25,18 @@ import {
 
 const LISTENERS = 1500;
 const SECONDS = 20;
-/** Icecast's listen queue is short. */
+/** Joins per second; low, since Icecast's listen queue is short. */
 const RATE = 200;
 const JOINS_PER_SECOND = 500;
 const JOIN_SECONDS = 4;
-/** How long all stay after the last join; in the quick form, which may run beside much else, until each has its audio. */
+/** How long all stay after the last join; in the quick form, which may run on a busy machine, until each has audio. */
 const STAY_SECONDS = 4;
 const QUICK_STAY_SECONDS = 12;
 
-/** The quick form has one certificate and no clear joins: it takes a minute. */
+/** The quick form, of a minute, has one certificate, and no joins without TLS. */
 const MODES = ['full', 'resumed', 'clear'] as const;
 
-/** One column: where its listeners come, and whose CPU and memory that costs. */
+/** A column: the URL of its listeners, and the processes whose CPU and memory count. */
 interface Column {
   readonly name: string;
   readonly url: string;
@@ -67,7 +67,7 @@ export const tls: Scenario = {
   },
 };
 
-/** Each column is of processes of its own, so that memory which one crowd has left is not another's. */
+/** Each column has its own processes, so that memory left by one crowd does not count for another. */
 async function playing(context: Context, figures: Figures, program: string): Promise<void> {
   const files = makeCertificate('rsa', context.folder());
   const columns: Column[] = [];

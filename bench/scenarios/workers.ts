@@ -1,4 +1,4 @@
-/** One process against two workers and a hub: what a listener costs in all of them together. */
+/** One process compared with two workers and a hub: the total cost of a listener. */
 
 import { startAirsplice } from '../airsplice.js';
 import type { Context, Scenario } from '../context.js';

@@ -1,4 +1,4 @@
-/** The arguments of `npm run soak`, checked whole. Pure. */
+/** Parses and checks the arguments of `npm run soak`. Pure. */
 
 import { parseArgs } from 'node:util';
 
@@ -27,7 +27,7 @@ export interface SoakOptions {
   readonly isMarkdown: boolean;
 }
 
-/** @throws RangeError or parseArgs's TypeError: what is wrong */
+/** @throws RangeError or parseArgs's TypeError for a wrong argument */
 export function readArguments(args: readonly string[]): SoakOptions | 'help' {
   const { values } = parseArgs({
     args: [...args],

@@ -1,14 +1,14 @@
-/** Requests that must be refused, by turns: each must be answered with its status, or be closed. Owned by bench/soak/life.ts. */
+/** Bad requests, in turn: the server must answer each with its status, or close the connection. Owned by bench/soak/life.ts. */
 
 import { connect } from 'node:net';
 
-/** The server waits 30 s for a request. */
+/** Longer than the 30 s that the server waits for a request. */
 const PATIENCE_MS = 60_000;
 const LONG_HEAD_BYTES = 40_000;
 
 interface BadRequest {
   readonly text: string;
-  /** Of the answer's first line; null: closed without one. */
+  /** Matches the answer's first line; null: closed without an answer. */
   readonly answer: RegExp | null;
 }
 
@@ -24,7 +24,7 @@ const BAD: readonly BadRequest[] = [
   { text: 'GET /metadata/channel/studio HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n', answer: / 4\d\d/ },
 ];
 
-/** Resolves with what was wrong, or null. @param index which of them */
+/** Resolves with a fault, or null. @param index of the request */
 export function ask(port: number, index: number): Promise<string | null> {
   const { text, answer } = BAD[index % BAD.length]!;
   const name = JSON.stringify(text.slice(0, 60));
@@ -44,7 +44,7 @@ export function ask(port: number, index: number): Promise<string | null> {
       said += String(part);
       if (said.includes('\r\n\r\n') && answer !== null) end('answered');
     });
-    // A reset too: what it had still to read was thrown away.
+    // Even by a reset, since the server discards unread bytes.
     socket.on('error', () => end('closed'));
     socket.on('close', () => end('closed'));
     socket.write(text, 'latin1');

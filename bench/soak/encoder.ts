@@ -1,6 +1,6 @@
 /**
- * An encoder of the soak: sends a file in real time, over and over; leaves now and then, politely or by a reset, and comes again. A refusal, and
- * a connection that the server ends, are faults. Owned by bench/soak/life.ts.
+ * An encoder of the soak: sends a file in real time, over and over; disconnects now and then, politely or by a reset, and reconnects. A refusal, or
+ * a connection that the server ends, is a fault. Owned by bench/soak/life.ts.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ export interface Sound {
   /** Whole frames. */
   readonly bytes: Buffer;
   readonly bytesPerSecond: number;
-  /** Of the request. */
+  /** The request's header. */
   readonly contentType: string;
 }
 
@@ -27,7 +27,7 @@ export interface EncoderPlan {
 }
 
 export class Encoder {
-  /** Connections that were let in. */
+  /** Number of accepted connections. */
   connections = 0;
   readonly #plan: EncoderPlan;
   #socket: Socket | undefined;
@@ -92,7 +92,7 @@ export class Encoder {
     }
   }
 
-  /** And comes again. */
+  /** Disconnects, and reconnects later. */
   #leave(isAbrupt: boolean): void {
     clearTimeout(this.#timer);
     const socket = this.#socket!;

@@ -1,11 +1,11 @@
-/** A soak as JSON and back. Samples stand in columns, a list of values for each figure, so that two hours of them are a hundred KB. Pure. */
+/** Writes and reads a soak as JSON. Samples are in columns, a list of values per figure, so that two hours take a hundred KB. Pure. */
 
 import type { Soak } from './report.js';
 import type { Sample } from './samples.js';
 
-/** null: not known. */
+/** null: unknown. */
 type Columns = Record<string, (number | null)[]>;
-/** Between the parts of a column's name; in no name of a process or a figure. */
+/** Separates the parts of a column's name; not in any name of a process or a figure. */
 const SEPARATOR = '/';
 
 export function write(soak: Soak): string {
@@ -15,13 +15,13 @@ export function write(soak: Soak): string {
       const column = (columns[name] ??= soak.samples.map(() => null));
       column[row] = Number.isFinite(value) ? Math.round(value * 1000) / 1000 : null;
     }
-  // A column is a line.
+  // One line per column.
   const lines = Object.entries(columns).map(([name, values]) => `  ${JSON.stringify(name)}: ${JSON.stringify(values)}`);
   const { samples: _, ...rest } = soak;
   return `${JSON.stringify(rest, undefined, 1).slice(0, -2)},\n "samples": {\n${lines.join(',\n')}\n }\n}\n`;
 }
 
-/** Throws a SyntaxError or a TypeError where the text is not one. */
+/** Throws a SyntaxError or a TypeError if the text is not a soak. */
 export function read(text: string): Soak {
   const { samples: columns, ...rest } = JSON.parse(text) as Omit<Soak, 'samples'> & { samples: Columns };
   const count = columns['seconds']!.length;

@@ -1,6 +1,6 @@
 /**
- * What a server goes through in the soak, at a rate that leaves a machine nearly idle: listeners, encoders, pushes, watchers, polls, reports, bad
- * requests. Everything that was received is checked, and what was wrong is counted. Owned by bench/soak/run.ts.
+ * The load of the soak, at a rate that leaves the machine nearly idle: listeners, encoders, pushes, watchers, polls, reports, bad requests. It
+ * checks all received data, and counts faults. Owned by bench/soak/run.ts.
  */
 
 import { type Airsplice, track } from '../airsplice.js';
@@ -18,17 +18,17 @@ const REPORT_MS = 500;
 const BAD_MS = 5_000;
 const WATCHER_MS = 2_000;
 const LOOK_MS = 15_000;
-/** Each channel has watchers that stay, as many by WebSocket as by SSE, and some that come and go. */
+/** Permanent watchers of each channel, half of them by WebSocket and half by SSE; others come and go. */
 const STAYING_WATCHERS = 4;
 const PASSING_WATCHERS = 6;
-/** Of each connection of an encoder. */
+/** Durations of an encoder's connections. */
 const STAYS_SECONDS = [71, 97] as const;
-/** Between what a player was sent and where it is. */
+/** How far a player's position is behind the received audio. */
 const AHEAD_MS = 2_000;
 const MAX_FAULTS = 50;
 const IDLE_SECONDS = 20;
 
-/** The first has the demo's file behind its encoder; the second waits for its encoder to come again. */
+/** The first has the demo's file as a fallback; the second waits for its encoder to reconnect. */
 export const CHANNELS = {
   studio: [{ type: 'encoder', user: 'source', password: 'env:BENCH_TOKEN' }, 'file'],
   air: [{ type: 'encoder', user: 'source', password: 'env:BENCH_TOKEN', lingerSeconds: 30 }],
@@ -37,10 +37,10 @@ export const CHANNELS = {
 
 export interface LifePlan {
   readonly server: Airsplice;
-  /** Listeners that stay. */
+  /** Number of permanent listeners. */
   readonly listeners: number;
   readonly joinsPerSecond: number;
-  /** Of an encoder's connections: a part of the usual time. */
+  /** Factor for the duration of an encoder's connections. */
   readonly encoderShare: number;
 }
 
@@ -58,7 +58,7 @@ export class Life {
   readonly #passing: ListenerFeed[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #asked = new Set<Promise<unknown>>();
-  /** Channel → the number of its last push of a kind. */
+  /** Channel → number of the last push of each kind. */
   readonly #pushed = new Map<string, { now: number; next: number }>();
   readonly #plan: LifePlan;
   #pushes = 0;
@@ -126,7 +126,7 @@ export class Life {
     this.#each(LOOK_MS, () => this.listeners.look());
   }
 
-  /** All go; resolves when what was asked is answered. */
+  /** Disconnects all clients; resolves when all requests are answered. */
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.#requests.idle(IDLE_SECONDS);
@@ -192,11 +192,11 @@ export class Life {
     );
   }
 
-  /** A player says where it is: what it was sent, less what waits to be played. */
+  /** Reports a player's position: the received audio, minus its buffer. */
   #report(index: number): void {
     const { sessions } = this.listeners;
     const session = sessions[index % Math.max(1, sessions.length)];
-    // One session is not asked twice within a second.
+    // At most one report per session and second.
     if (session === undefined || sessions.length < 4 || !session.listener.path.startsWith('/demo')) return;
     const heardMs = Math.floor(session.listener.sentMs) - AHEAD_MS;
     if (heardMs < 0) return;
@@ -218,7 +218,7 @@ export class Life {
     this.#asked.add(asked);
   }
 
-  /** One watcher more, and the oldest of those that pass goes. */
+  /** Adds a temporary watcher, and removes the oldest one. */
   #pass(index: number): void {
     const { channel, feed } = this.#watch(index);
     this.#passing.push(feed);
@@ -240,7 +240,7 @@ export class Life {
     };
   }
 
-  /** Those that stay have the last title, or had their time. */
+  /** Waits until permanent watchers have the last title, for a limited time. */
   async #watchersHave(): Promise<void> {
     const deadline = performance.now() + IDLE_SECONDS * 1000;
     const isBehind = () =>

@@ -1,6 +1,6 @@
 /**
- * A listener of the soak on a raw socket, checked by a Reader from its first byte to its last. Received bytes stand in one buffer that all share,
- * since a Reader is done with them before the next read. Owned by bench/soak/listeners.ts.
+ * A listener of the soak on a raw socket, checked by a Reader from its first byte to its last. All listeners share one receive buffer, since a
+ * Reader is done with its bytes before the next read. Owned by bench/soak/listeners.ts.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -11,10 +11,10 @@ const shared = Buffer.allocUnsafeSlow(RECEIVE_BYTES);
 
 export interface ListenerPlan {
   readonly port: number;
-  /** Of the stream, with its query. */
+  /** Path of the stream, with its query. */
   readonly path: string;
   readonly isIcy: boolean;
-  /** A loopback address. */
+  /** Its loopback address. */
   readonly from: string;
 }
 
@@ -22,7 +22,7 @@ export class Listener {
   readonly path: string;
   readonly reader: Reader;
   bytes = 0;
-  /** Why it ended before it was ended here. */
+  /** Why its connection ended early. */
   ending: string | undefined;
   #isClosed = false;
   readonly #socket: Socket;
@@ -43,19 +43,19 @@ export class Listener {
     );
   }
 
-  /** What was wrong in what it received; undefined: nothing. */
+  /** The fault of its received data; undefined: none. */
   get fault(): string | undefined {
     const { refusal, firstFault, icyErrors, breaks } = this.reader;
     if (refusal !== undefined) return refusal;
     return icyErrors + breaks > 0 ? firstFault : undefined;
   }
 
-  /** Of the music that it was sent, at the demo's 128 kb/s. */
+  /** Received audio, at the demo's 128 kb/s. */
   get sentMs(): number {
     return this.reader.audioBytes / 16;
   }
 
-  /** Reads nothing until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void {
     this.#socket.pause();
   }
@@ -70,7 +70,7 @@ export class Listener {
     else if (how === 'destroy') this.#socket.destroy();
     else {
       this.#socket.end();
-      // Whether the server takes that for its leaving or not.
+      // Even if the server keeps a half-closed connection.
       setTimeout(() => this.#socket.destroy(), 2_000);
     }
   }

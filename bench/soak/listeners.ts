@@ -1,32 +1,32 @@
 /**
- * The listeners of the soak: some that stay from the beginning to the end, and some that come and go, in every way that players do. What they
- * received is checked whole; what was wrong in it, and an end that was not theirs, is a fault. Owned by bench/soak/life.ts.
+ * The listeners of the soak: permanent ones, and others that come and go in all the ways that players do. All received data is checked; wrong data,
+ * or an end by the server, is a fault. Owned by bench/soak/life.ts.
  */
 
 import { randomUUID } from 'node:crypto';
 import { ListenerFeed } from '../listener-feed.js';
 import { Listener } from './listener.js';
 
-/** They come from this many addresses of the machine's own, so that what the server remembers of addresses is soon all that it will be. */
+/** Number of their loopback addresses, so that the server's memory per address soon stops growing. */
 const ADDRESSES = 200;
-/** Of those that stay. */
+/** Every nth permanent listener reads its feed. */
 const FEED_EVERY = 10;
-/** A tick of what comes and goes. */
+/** Interval of arrivals and departures. */
 const TICK_MS = 250;
-/** Until the first audio. */
+/** Maximum time to the first audio. */
 const PATIENCE_SECONDS = 20;
-/** A feed goes on a little when its stream has gone. */
+/** How long a feed may continue after its stream. */
 const FEED_AFTER_MS = 1_500;
-/** A slow one reads for a tick, and then not for this many. */
+/** A slow listener reads for one tick, and then pauses for this many. */
 const SLOW_TICKS = 40;
-/** One that is stuck never reads again; until the buffers of the system are full the server does not know. */
+/** Every nth listener stops reading forever; the server notices once the system's buffers are full. */
 const STUCK_EVERY = 50;
 const STUCK_AFTER_TICKS = 8;
 
-/** By turns. `slow` and `stuck` ones may be ended by the server, `fleeting` ones do not wait for an answer. */
+/** In turn. The server may end `slow` and `stuck` ones; `fleeting` ones do not wait for an answer. */
 const KINDS = ['plain', 'metaid', 'bare', 'slow', 'plain', 'reset', 'metaid', 'fleeting', 'plain', 'halved'] as const;
 type Kind = (typeof KINDS)[number] | 'stuck';
-/** Of those that the server may end. */
+/** Durations of those that the server may end. */
 const LONG_STAYS: Partial<Record<Kind, number>> = { slow: 60, stuck: 300 };
 const STAYS_SECONDS = [3, 8, 15, 5, 40, 2, 25] as const;
 
@@ -34,7 +34,7 @@ interface Passing {
   readonly kind: Kind;
   readonly listener: Listener;
   readonly feed: ListenerFeed | undefined;
-  /** In ticks. */
+  /** Number of the tick at which it leaves. */
   readonly until: number;
   readonly from: number;
 }
@@ -43,12 +43,12 @@ export interface ListenersPlan {
   readonly port: number;
   readonly staying: number;
   readonly joinsPerSecond: number;
-  /** Keys of channels, the most listeners first. */
+  /** Keys of channels, in descending order of listeners. */
   readonly channels: readonly string[];
   onFault(text: string): void;
 }
 
-/** One that stays and has a metaid. */
+/** A permanent listener with a metaid. */
 export interface Session {
   readonly metaid: string;
   readonly listener: Listener;
@@ -58,9 +58,9 @@ export interface Session {
 export class Listeners {
   readonly sessions: Session[] = [];
   joins = 0;
-  /** Of those that have gone; see `bytes`. */
+  /** Bytes of former listeners; see `bytes`. */
   #goneBytes = 0;
-  /** Slow ones that the server has ended. */
+  /** Number of slow listeners that the server has ended. */
   ended = 0;
   readonly #plan: ListenersPlan;
   readonly #staying: { readonly listener: Listener; lookedBytes: number }[] = [];
@@ -72,7 +72,7 @@ export class Listeners {
     this.#plan = plan;
   }
 
-  /** Received by all. */
+  /** Bytes received by all. */
   get bytes(): number {
     const present = [...this.#staying, ...this.#passing].map(({ listener }) => listener.bytes);
     return present.reduce((all, bytes) => all + bytes, this.#goneBytes);
@@ -86,7 +86,7 @@ export class Listeners {
     this.#timer = setInterval(() => this.#tick(), TICK_MS);
   }
 
-  /** Those that stay get more: called each few seconds. */
+  /** Checks that permanent listeners receive more; called every few seconds. */
   look(): void {
     this.#checkStaying();
     for (const [index, each] of this.#staying.entries()) {
@@ -105,7 +105,7 @@ export class Listeners {
         this.#plan.onFault(`feed of ${metaid}: ${feed.fault ?? 'not open'}`);
   }
 
-  /** All go. */
+  /** Disconnects all. */
   stop(): void {
     clearInterval(this.#timer);
     this.#checkStaying();
@@ -117,7 +117,7 @@ export class Listeners {
   #tick(): void {
     const { joinsPerSecond, staying } = this.#plan;
     this.#ticks++;
-    // Those that stay come within a few seconds.
+    // Permanent listeners connect within a few seconds.
     for (let i = 0; i < 10 && this.#staying.length < staying; i++) this.#stay(this.#staying.length);
     while (this.joins < (this.#ticks * TICK_MS * joinsPerSecond) / 1000) this.#join(this.joins++);
     const leaving: Passing[] = [];
@@ -130,7 +130,7 @@ export class Listeners {
     for (const each of leaving) this.#leave(each);
   }
 
-  /** Slow ones read now and then; stuck ones not until they leave, so that it is seen what became of them. */
+  /** Slow listeners read now and then; stuck ones only when they leave, to find out whether the server has ended them. */
   #hold({ kind, listener, from, until }: Passing): void {
     const ticks = this.#ticks - from;
     if (kind === 'slow' && ticks % SLOW_TICKS === 0) listener.resume();
@@ -141,7 +141,7 @@ export class Listeners {
 
   #stay(index: number): void {
     const { port, channels } = this.#plan;
-    // The first channel has half of them, and its share of the rest.
+    // The first channel gets half of them, and its share of the rest.
     const channel = index % 2 === 0 ? channels[0]! : channels[(index >> 1) % channels.length]!;
     const hasFeed = index % FEED_EVERY === 3;
     const metaid = randomUUID();

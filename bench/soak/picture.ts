@@ -1,6 +1,6 @@
 /**
- * A soak as a picture: a panel for each figure over the time of the run, a line for each process. Thin: the samples; with dots: the least of each
- * window, which is what is judged. Pure; readable on light and dark pages.
+ * A soak as a picture: a panel for each figure over time, a line for each process. Thin lines: the samples; with dots: the minimum of each window,
+ * which is judged. Pure; readable on light and dark pages.
  */
 
 import { machineLine } from '../machine.js';
@@ -17,12 +17,12 @@ const PANEL = 132;
 const GAP = 46;
 const BOTTOM = 8;
 const MIB = 2 ** 20;
-/** One that is far above all others must not press these flat: they are cut there. */
+/** Outliers are cut off at this multiple, so that they do not flatten the other lines. */
 const MAX_TIMES_TYPICAL = 3;
 
 interface Line {
   readonly name: string;
-  /** Of the series' colour. */
+  /** Index of the colour. */
   readonly colour: number;
   readonly hasMinima: boolean;
   of(sample: Sample): number;
@@ -33,7 +33,7 @@ interface Panel {
   readonly lines: readonly Line[];
 }
 
-/** Throws a RangeError where there are no two samples. */
+/** Throws a RangeError for less than two samples. */
 export function picture(soak: Soak): string {
   const { samples, machine, date, minutes, workers } = soak;
   if (samples.length < 2) throw new RangeError('a picture without two samples');
@@ -89,7 +89,7 @@ function panels(samples: readonly Sample[]): Panel[] {
 
 function draw({ title, lines }: Panel, samples: readonly Sample[], top: number): string {
   const bottom = top + PANEL;
-  // JSON has null for what was not known.
+  // JSON has null for unknown figures.
   const known = lines.filter(({ of }) => samples.some((sample) => isKnown(of(sample))));
   const values = known.flatMap(({ of }) => samples.map(of).filter(isKnown)).sort((a, b) => a - b);
   const high = Math.min(values.at(-1)!, MAX_TIMES_TYPICAL * values[Math.floor(values.length * 0.9)]!);

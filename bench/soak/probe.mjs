@@ -1,6 +1,6 @@
 /**
- * Loaded before the server into each of its processes (`node --import`): writes what only the process itself knows to a file of its own, each few
- * seconds: the least heap since the last time, what lies beside it, open handles and timers by kind. Its timer keeps no process alive.
+ * Preloaded into each process of the server (`node --import`): every few seconds writes figures that only the process knows to its own file: the
+ * minimum heap since the last time, memory outside of it, open handles and timers by kind. Its timer keeps no process alive.
  */
 
 import { renameSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ function write() {
   heapBytes = Number.POSITIVE_INFINITY;
 }
 
-// Right behind a collection the heap is what is in use.
+// Right after a collection, the heap has only what is in use.
 new PerformanceObserver(look).observe({ entryTypes: ['gc'] });
 setInterval(() => {
   look();

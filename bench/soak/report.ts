@@ -1,4 +1,4 @@
-/** What a soak found, as plain data and as text. Pure. */
+/** The results of a soak, as plain data and as text. Pure. */
 
 import { type Machine, machineLine } from '../machine.js';
 import type { Sample } from './samples.js';
@@ -9,13 +9,13 @@ export interface Soak {
   readonly date: string;
   readonly machine: Machine;
   readonly workers: number;
-  /** Of the load, in all: it may have been ended early. */
+  /** Duration of the load, which may have ended early. */
   readonly minutes: number;
   readonly before: Sample;
   readonly samples: readonly Sample[];
-  /** When the load had gone; null: it is still running. */
+  /** The sample after the load; null: it is still running. */
   readonly after: Sample | null;
-  /** What the load was. */
+  /** The amounts of load. */
   readonly counts: Readonly<Record<string, number>>;
   readonly checkedBytes: number;
   readonly faultCount: number;
@@ -24,9 +24,9 @@ export interface Soak {
 }
 
 export interface Verdict {
-  /** None where it was too short for them. */
+  /** Empty if the run was too short. */
   readonly judgements: readonly Judgement[];
-  /** Faults, what is left, what is not flat: in words. */
+  /** Faults, remaining resources and growing figures, in words. */
   readonly wrong: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export function text(soak: Soak, isMarkdown = false): string {
     .concat('\n');
 }
 
-/** A row for each figure, a column for each process: the least of the first judged window and of the last, and the slope between. */
+/** A row for each figure, a column for each process: the minima of the first and the last judged window, and the slope. */
 function matrix(judgements: readonly Judgement[]): string[][] {
   const processes = [...new Set(judgements.map(({ process }) => process))];
   const figures = [...new Set(judgements.map(({ name }) => name))];

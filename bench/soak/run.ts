@@ -1,8 +1,8 @@
 /**
- * `npm run soak`: a server with workers lives an ordinary, varied life for two hours, and is watched: does it keep memory, open files or handles of
- * those who have gone, does it get slower? At the end a table, with --save JSON and a plot. It stays on loopback, ends by itself, and ends only
- * processes that it started. SIGINT ends it early, with what there is. Processes are not replaced meanwhile, so that each series is of one process.
- * Exit 1: not flat, or something received was wrong; 2: it could not be run.
+ * `npm run soak`: a server with workers under an ordinary, varied load for two hours: does it leak memory, open files or handles, does it get
+ * slower? Prints a table; --save writes JSON and a plot. It stays on loopback, ends by itself, and stops only its own processes. SIGINT ends it
+ * early, with the results so far. Processes are not replaced meanwhile, so that each series is of one process.
+ * Exit code 1: a figure grows, or wrong data was received; 2: it could not be run.
  */
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,20 +21,20 @@ import { type Soak, text, verdictOf } from './report.js';
 import { type Sample, Sampler } from './samples.js';
 import { leftovers } from './verdict.js';
 
-/** Between the start of the server and the reading before the load: probes write each 5 s. */
+/** Time between the start of the server and the sample before the load, since probes write every 5 s. */
 const SETTLED_MS = 8_000;
-/** Samples between two writings of what there is. */
+/** Number of samples between two saves. */
 const SAMPLES_PER_SAVE = 40;
-/** A session can be read a while when its listener has gone. */
+/** How long a session can be read after its listener has gone. */
 const KEEP_SECONDS = 10;
-/** When the load has gone, beyond that. */
+/** Further time after the load. */
 const IDLE_SECONDS = 30;
 const IDLE_LOOK_MS = 6_000;
-/** In a shorter run encoders come again sooner. */
+/** In a run shorter than this, encoders reconnect sooner. */
 const LONG_MINUTES = 10;
 const DEMO = path('../config/demo/airsplice.mp3');
 
-/** So that what is kept on purpose is all there after some minutes; a slow listener falls off the tape. */
+/** Lets intended caches fill within some minutes, and slow listeners fall off the tape. */
 const OPTIONS = {
   sessions: { keepSeconds: KEEP_SECONDS },
   streams: { lagSeconds: 12 },
@@ -126,7 +126,7 @@ async function run(options: SoakOptions): Promise<Soak> {
   return soFar(after);
 }
 
-/** When nothing is left, or after a while. */
+/** Resolves with a sample when nothing is left of the load, or after a time limit. */
 async function idle(sampler: Sampler, before: Sample): Promise<Sample> {
   const deadline = performance.now() + (KEEP_SECONDS + IDLE_SECONDS) * 1000;
   for (;;) {

@@ -1,5 +1,5 @@
 /**
- * Samples of a server's processes: memory and open files out of /proc (Linux), heap and handles from probe.mjs, loop delay and counts from
+ * Samples a server's processes: memory and open files from /proc (Linux), heap and handles from probe.mjs, loop delay and counts from
  * /metrics. Owned by bench/soak/run.ts.
  */
 
@@ -11,23 +11,23 @@ import { usage } from '../process.js';
 
 const OWN_LOOK_MS = 10;
 
-/** Of one process; NaN becomes null in JSON: not known. */
+/** The sample of one process; NaN (null in JSON): unknown. */
 export interface ProcessSample {
   readonly residentBytes: number;
-  /** What is not a file that is mapped. */
+  /** Resident memory without mapped files. */
   readonly anonymousBytes: number;
-  /** The least of the last seconds. */
+  /** The minimum of the last seconds. */
   readonly heapBytes: number;
   readonly externalBytes: number;
   readonly files: number;
-  /** Open handles, timers and requests. */
+  /** Number of open handles, timers and requests. */
   readonly handles: number;
   /** Over the last minute. */
   readonly loopP99Ms: number;
   readonly loopMaxMs: number;
 }
 
-/** As the server counts them: what is there, and processes that were started again. */
+/** The server's own counts of clients and objects, and of restarted processes. */
 const COUNTS = {
   listeners: 'airsplice_listeners',
   sessions: 'airsplice_sessions',
@@ -41,16 +41,16 @@ export type Counts = Readonly<Record<keyof typeof COUNTS, number>>;
 export interface Sample {
   /** Since the load began. */
   readonly seconds: number;
-  /** By name: supervisor, hub, worker 2 … */
+  /** Process's name → sample: supervisor, hub, worker 2 … */
   readonly processes: Readonly<Record<string, ProcessSample>>;
   readonly counts: Counts;
-  /** Of all processes, since the last sample. */
+  /** CPU cores of all processes, since the last sample. */
   readonly cores: number;
-  /** Of the process that makes the load: how busy the machine is. */
+  /** Loop delay of the load's process, which shows how busy the machine is. */
   readonly ownLoopP99Ms: number;
 }
 
-/** Of each process, what it says of itself. */
+/** The report of a probe. */
 interface Said {
   readonly role: string;
   readonly heapBytes: number;
@@ -59,7 +59,7 @@ interface Said {
 }
 
 export class Sampler {
-  /** Kinds of handles by process, of the last sample. */
+  /** Process → kinds of handles, in the last sample. */
   kinds: Record<string, Readonly<Record<string, number>>> = {};
   readonly #server: Airsplice;
   readonly #folder: string;
@@ -67,7 +67,7 @@ export class Sampler {
   #last: { readonly cpuSeconds: number; readonly atMs: number };
   #startMs = performance.now();
 
-  /** @param folder where the probes write */
+  /** @param folder of the probes' files */
   constructor(server: Airsplice, folder: string) {
     this.#server = server;
     this.#folder = folder;
@@ -75,7 +75,7 @@ export class Sampler {
     this.#loop.enable();
   }
 
-  /** From now on seconds are counted. */
+  /** Starts the count of `seconds`. */
   start(): void {
     this.#startMs = performance.now();
   }
@@ -84,7 +84,7 @@ export class Sampler {
     this.#loop.disable();
   }
 
-  /** Throws where the server does not answer. */
+  /** Rejects if the server does not answer. */
   async take(): Promise<Sample> {
     const { metricsUrl, pids } = this.#server;
     const answer = await fetch(metricsUrl, { headers: { connection: 'close' } });
@@ -109,7 +109,7 @@ export class Sampler {
 
   #processes(metrics: string): Record<string, ProcessSample> {
     const processes: Record<string, ProcessSample> = {};
-    // Their names have numbers, in the order in which they were started.
+    // Names have numbers, in the order of their starts.
     const workers = [...new Set([...metrics.matchAll(/process="(worker \d+)"/g)].map(([, name]) => name!))]
       .sort((a, b) => Number(a.slice(7)) - Number(b.slice(7)))
       .values();
@@ -133,7 +133,7 @@ export class Sampler {
     return processes;
   }
 
-  /** Those that have written and live, the oldest first. */
+  /** Living processes with a report, the oldest first. */
   #pids(): number[] {
     const written = readdirSync(this.#folder).filter((file) => file.endsWith('.json'));
     const pids = written.map((file) => Number.parseInt(file, 10)).sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-/** What the encoders send: the demo's MP3 without its tag, and the same as AAC where ffmpeg is installed. */
+/** The encoders' audio: the demo's MP3 without its tag, and the same as AAC if ffmpeg is installed. */
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const AAC_SECONDS = 50;
 
 export function mp3(): Sound {
   const file = readFileSync(DEMO);
-  // ID3v2: the length in four times seven bits, behind a header of 10 bytes.
+  // ID3v2: a header of 10 bytes with the length of the rest in four times seven bits.
   const tag = file.toString('latin1', 0, 3) === 'ID3' ? 10 + file.readUInt8(8) * 128 + file.readUInt8(9) : 0;
   return { bytes: file.subarray(tag), bytesPerSecond: MP3_BYTES_PER_SECOND, contentType: 'audio/mpeg' };
 }

@@ -1,19 +1,19 @@
 /**
- * Is it flat? Pure. Memory and open files are judged by the least of each window, so that what a busy moment needs does not count, and by how these
- * minima rise over the last three quarters: the first quarter is for caches, pools and compiled code. The slope is the median of the slopes between
- * all pairs of windows (Theil and Sen), which one odd window does not move. Loop delay is judged by the medians of the first and the last quarter,
- * beside that of the process that makes the load: on a machine that others use both are late.
+ * Judges whether figures are flat. Pure. Memory and open files are judged by the minimum of each window, so that busy moments do not count, and by
+ * the growth of these minima over the last three quarters: the first quarter is for caches, pools and compiled code. The slope is the median of the
+ * slopes between all pairs of windows (Theil and Sen), which an outlier does not change. Loop delay is judged by the medians of the first and the
+ * last quarter, compared with that of the load's process: on a shared machine both are late.
  */
 
 import { median } from '../statistics.js';
 import type { ProcessSample, Sample } from './samples.js';
 
-/** Shorter runs are not judged: a process is warm after some ten minutes. */
+/** Shorter runs are not judged, since a process needs some ten minutes to warm up. */
 export const MIN_MINUTES = 30;
 export const WINDOWS = 12;
 const MIB = 2 ** 20;
 
-/** Growth an hour that is allowed: the greater of a share of the first judged window and a figure. */
+/** Allowed growth per hour: the larger of a share of the first judged window and an absolute figure. */
 const GROWTH = {
   residentBytes: { name: 'resident memory', unit: 'MiB', divisor: MIB, share: 0.03, least: 5 * MIB },
   anonymousBytes: { name: 'of it not mapped files', unit: 'MiB', divisor: MIB, share: 0.03, least: 5 * MIB },
@@ -24,10 +24,10 @@ const GROWTH = {
 } as const;
 type Grown = keyof typeof GROWTH;
 
-/** Loop delay: the last quarter's may be this many times the first's, or the load's own in the same quarters, and so much more. */
+/** Loop delay of the last quarter: at most this many times the first quarter's, or the load's own, plus DELAY_MS. */
 const DELAY_FACTOR = 1.5;
 const DELAY_MS = 3;
-/** After the load each process may have this many more than before it: what is opened once. */
+/** Open files that each process may have more after the load than before, since some are opened on first use. */
 const IDLE_FILES = 4;
 const IDLE_HANDLES = 6;
 
@@ -35,17 +35,18 @@ export interface Judgement {
   readonly process: string;
   readonly name: string;
   readonly unit: string;
-  /** In `unit`: the first and the last judged window, or quarter. */
+  /** In `unit`: the first judged window, or quarter. */
   readonly first: number;
+  /** In `unit`: the last judged window, or quarter. */
   readonly last: number;
-  /** In `unit` an hour; undefined for loop delay. */
+  /** In `unit` per hour; undefined for loop delay. */
   readonly perHour?: number;
-  /** The most that `perHour`, else `last`, may be. */
+  /** The limit of `perHour`, or else of `last`. */
   readonly most: number;
   readonly isFlat: boolean;
 }
 
-/** The least of each of `WINDOWS` windows of equal length, and its middle in hours. */
+/** The minimum of each of `WINDOWS` windows of equal length, with its middle in hours. */
 export function minima(samples: readonly Sample[], of: (sample: Sample) => number): [hours: number, least: number][] {
   const end = (samples.at(-1)?.seconds ?? 0) + 1e-9;
   const windows = new Map<number, number>();
@@ -57,13 +58,13 @@ export function minima(samples: readonly Sample[], of: (sample: Sample) => numbe
   return [...windows].map(([window, least]) => [((window + 0.5) * end) / WINDOWS / 3600, least]);
 }
 
-/** The median of the slopes of all pairs; NaN of less than two points. */
+/** The median of the slopes of all pairs; NaN for less than two points. */
 export function slope(points: readonly (readonly [x: number, y: number])[]): number {
   const slopes = points.flatMap(([x1, y1], i) => points.slice(i + 1).map(([x2, y2]) => (y2 - y1) / (x2 - x1)));
   return median(slopes);
 }
 
-/** @param samples those under load */
+/** @param samples under load */
 export function judgements(samples: readonly Sample[]): Judgement[] {
   const names = Object.keys(samples[0]?.processes ?? {});
   return names.flatMap((process) => [
@@ -92,7 +93,7 @@ function growth(samples: readonly Sample[], process: string, figure: Grown): Jud
 
 function delay(samples: readonly Sample[], process: string): Judgement[] {
   const [first, last] = quarters(samples, ({ processes }) => processes[process]?.loopP99Ms ?? Number.NaN);
-  // The supervisor has no figure.
+  // The supervisor does not have this figure.
   if (Number.isNaN(first)) return [];
   const [ownFirst, ownLast] = quarters(samples, ({ ownLoopP99Ms }) => ownLoopP99Ms);
   const most = first * DELAY_FACTOR * Math.max(1, ownLast / ownFirst) + DELAY_MS;
@@ -112,7 +113,7 @@ function quarters(samples: readonly Sample[], of: (sample: Sample) => number): [
   return [within(0, 0.25), within(0.75, 1)];
 }
 
-/** What is left when the load has gone, in words; nothing: all is as before it. */
+/** Resources that remain after the load, in words; empty: none. */
 export function leftovers(before: Sample, after: Sample): string[] {
   const left: string[] = [];
   for (const [name, count] of Object.entries(after.counts))

@@ -1,6 +1,6 @@
 /**
- * The cases of the experiment and the goals that each is held to. A channel has an encoder of its own and one listener in the browser, at the
- * same time as all the others of its scene; a browser opens six connections to one server at most. Pure data; scene.ts carries it out.
+ * The cases of the experiment and their goals. A channel has its own encoder and one listener in the browser, at the same time as all the others of
+ * its scene; a browser opens at most six connections to one server. Pure data; scene.ts runs it.
  */
 
 import type { Goal } from './figures.js';
@@ -9,10 +9,10 @@ import type { ChannelOptions } from './servers.js';
 import type { Pushing } from './tone-encoder.js';
 import type { CodecName } from './tone-file.js';
 
-/** Programs without which there is no experiment. */
+/** Programs required for the experiment. */
 export const NEEDED = ['ffmpeg', 'pulseaudio', 'parec', 'chromium', 'python3'] as const;
 
-/** Something that happens to a listener again and again: so long, then for the rest of the period nothing. */
+/** A repeated disturbance of a listener: it lasts for a part of each period. */
 export interface Trouble {
   readonly kind: 'stall' | 'pause';
   readonly everyMs: number;
@@ -24,7 +24,7 @@ export interface ChannelPlan {
   readonly codec: CodecName;
   readonly burstSeconds: number;
   readonly pushing: Pushing;
-  /** Skipped where the server does not know them. */
+  /** The case is skipped if the server does not know them. */
   readonly options?: ChannelOptions;
   /** Its listener in the browser; undefined: none. */
   readonly browser?: {
@@ -32,7 +32,7 @@ export interface ChannelPlan {
     readonly audio?: Goal;
     readonly trouble?: Trouble;
     readonly linkKbits?: number;
-    /** The feed of the channel beside those of the listener: what apps show that know no metaid. */
+    /** Whether to read the channel's feed too, as apps without a metaid do. */
     readonly channelFeed?: true;
   };
   /** Its listener in the browser that plays HLS by hls.js; undefined: none. */
@@ -40,17 +40,18 @@ export interface ChannelPlan {
     readonly form?: 'fmp4';
     /** Default: 2. */
     readonly segmentSeconds?: number;
-    /** By the dates of the playlist, and by ID3. */
+    /** Goal by the dates of the playlist. */
     readonly date?: Goal;
+    /** Goal by ID3. */
     readonly cue?: Goal;
-    /** From the push until it is displayed. */
+    /** Goal from the push until the title is displayed. */
     readonly untilDisplayed?: Goal;
   };
-  /** Its listeners without a player; undefined: none. */
+  /** A listener without a player; undefined: none. */
   readonly icy?: { readonly group: string; readonly goal?: Goal };
-  /** Players of other people. */
+  /** Players of other projects. */
   readonly players?: readonly { readonly name: PlayerName; readonly goal?: Goal }[];
-  /** The stream comes from Icecast. */
+  /** Whether the server is Icecast. */
   readonly isIcecast?: true;
 }
 
@@ -65,7 +66,7 @@ const REAL_TIME: Goal = { medianMs: 60, p95Ms: 150 };
 const AFTER_TROUBLE: Goal = { medianMs: 250, p95Ms: 250 };
 const ICY: Goal = { medianMs: 130, p95Ms: 260 };
 const ICY_DELAYED: Goal = { medianMs: 70, p95Ms: 130 };
-/** HLS, of segments of 2 s, two of them behind: also late ones; ID3 in tags and events of MP4. */
+/** Goals of HLS with segments of 2 s, also for late pushes; ID3 in tags and in MP4 events. */
 const DATE: Goal = { medianMs: 60, p95Ms: 60 };
 const CUE: Goal = { medianMs: 80, p95Ms: 80 };
 const EVENT: Goal = { medianMs: 30, p95Ms: 30 };
@@ -93,7 +94,7 @@ const CODECS: Scene = {
     plan('VBR', { codec: 'vbr', browser: BOTH, icy: { group: 'ICY, VBR' } }),
     plan('AAC', { codec: 'aac', browser: BOTH, icy: { group: 'ICY, AAC' } }),
     plan('Opus', { codec: 'opus', browser: BOTH }),
-    // It starts with the first 32 KiB, which come in 2 s: no player in real time.
+    // The player starts with the first 32 KiB, which take 2 s, so it is not in real time at first.
     plan('CBR, burst 0 s', { burstSeconds: 0, browser: { wire: CLOCK }, icy: { group: ICY_GROUP, goal: ICY } }),
     plan('CBR, burst 2 s', { burstSeconds: 2, browser: BOTH, icy: { group: ICY_GROUP, goal: ICY } }),
     plan('CBR, burst 10 s', { burstSeconds: 10, browser: BOTH, icy: { group: ICY_GROUP, goal: ICY } }),
@@ -126,7 +127,7 @@ const PLAYERS: Scene = {
       icy: { group: ICY_GROUP, goal: ICY },
       players: [{ name: 'mpv' }, { name: 'VLC', goal: READS }, { name: 'ffplay', goal: READS }],
     }),
-    // More places of titles between two blocks: a median of few is a matter of luck.
+    // Several channels, for more places of titles between blocks; the median of a few is random.
     ...[1, 2, 3, 4].map((n) => plan(`CBR ${n}`, { icy: { group: ICY_GROUP, goal: ICY } })),
     plan('with a delay of 4 s', {
       options: { delaySeconds: 4 },
@@ -140,7 +141,7 @@ const HLS: Scene = {
   name: 'HLS',
   channels: [
     plan('MP3 as HLS', { hls: { date: DATE, untilDisplayed: UNTIL_DISPLAYED } }),
-    // Longer than any title, each of which begins a segment: within the first second of one ID3 is early by as much (src/hls/README.md).
+    // Segments longer than any title, so that each title begins one: by ID3, one in a segment's first second would be early (src/hls/README.md).
     plan('MP3 as HLS, 3 s', { hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
     plan('VBR as HLS, 3 s', { codec: 'vbr', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
     plan('AAC as HLS, 3 s', { codec: 'aac', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
@@ -149,7 +150,7 @@ const HLS: Scene = {
       hls: { form: 'fmp4', date: DATE, cue: EVENT, untilDisplayed: UNTIL_DISPLAYED },
     }),
     plan('Opus in fMP4', { codec: 'opus', hls: { date: DATE, cue: EVENT, untilDisplayed: UNTIL_DISPLAYED } }),
-    // What is in a segment cannot be corrected: by ID3 these would be wrong.
+    // Not by ID3, since tags in existing segments cannot be corrected.
     plan('pushed 2 s late, as HLS', { pushing: late(2), hls: { date: DATE } }),
     plan('pushed 4 s late, as HLS', { pushing: late(4), hls: { date: DATE } }),
   ],
@@ -157,7 +158,7 @@ const HLS: Scene = {
 
 export const SCENES: readonly Scene[] = [CODECS, TROUBLE, PLAYERS, HLS];
 
-/** What test/long/truth.test.ts holds: the exact place of a title, by wire and clock, in ICY, and of late pushes. */
+/** The scene of test/long/truth.test.ts: the exact place of a title by wire and clock, in ICY, and for late pushes. */
 export const SHORT: Scene = {
   name: 'short form',
   channels: [

@@ -1,6 +1,5 @@
 /**
- * Finds in a recording where one tone of a band (tones.ts) gives way to another: the place at which both are equally strong, to about a
- * millisecond. Pure.
+ * Finds the changes between tones of a band (tones.ts) in a recording: the place at which both are equally strong, to about a millisecond. Pure.
  *
  *   power   a ───────╲ ╱─────── b       windows of 40 ms, every 10 ms to find a change, every millisecond to place it
  *                     ╳
@@ -11,19 +10,19 @@ import { hertzOf, TONES } from './tones.js';
 const WINDOW_SECONDS = 0.04;
 const COARSE_SECONDS = 0.01;
 const FINE_SECONDS = 0.001;
-/** A tone is there when it is this much stronger than any other of its band, and not silence (of a full scale of 32,768). */
+/** A tone is clear if it is this much stronger than any other of its band, and not silence (of a full scale of 32,768). */
 const CLEAR = 6;
 const MIN_AMPLITUDE = 150;
-/** A tone counts when it is clear in this many windows in a row. */
+/** A tone counts if it is clear in this many consecutive windows. */
 const STEADY_WINDOWS = 5;
-/** Between two tones of one stream lies no more than a window; what is longer was silence. */
+/** Between two tones of one stream is at most a window; a longer gap was silence. */
 const GAP_SECONDS = 0.08;
 
 export interface Change {
   readonly tone: number;
-  /** Sample at which it begins. */
+  /** Index of its first sample. */
   readonly at: number;
-  /** Silence came before: the start, the end of a stall or of a pause. */
+  /** Whether silence preceded it: at the start, or after a stall or a pause. */
   readonly afterSilence: boolean;
 }
 
@@ -74,7 +73,7 @@ class ToneMeter {
     }
   }
 
-  /** The tone that stands out in a window; -1: none does. */
+  /** The clear tone of a window; -1: none. */
   clear(pcm: Int16Array, at: number): number {
     let [tone, most, second] = [-1, 0, 0];
     for (let each = 0; each < TONES; each++) {
@@ -91,7 +90,7 @@ class ToneMeter {
     return true;
   }
 
-  /** Where `to` becomes stronger than `from`, near the middle of its first clear window. */
+  /** The place where `to` becomes stronger than `from`. @param near middle of the first clear window */
   cross(pcm: Int16Array, from: number, to: number, near: number): number {
     const half = this.window / 2;
     const difference = (middle: number) =>

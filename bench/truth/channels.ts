@@ -1,4 +1,4 @@
-/** The channels of a scene: servers, one for each length of burst, and Icecast where it is asked for; and an encoder for each channel. */
+/** The channels of a scene: a server for each length of the burst, Icecast if needed, and an encoder for each channel. */
 
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { pushTo, ToneEncoder, updateAt } from './tone-encoder.js';
 import { CODECS, makeToneFile, misplacedMs, type ToneFile } from './tone-file.js';
 import { BANDS } from './tones.js';
 
-/** A tool that is wrong about its own tones must not judge others. */
+/** The largest allowed error of the tool's own tones. */
 const MAX_MISPLACED_MS = 2;
 const CLIENTS = 100;
 const ICECAST_MOUNT = '/tones.mp3';
@@ -17,15 +17,15 @@ const ICECAST_MOUNT = '/tones.mp3';
 export interface RunningChannel {
   readonly key: string;
   readonly port: number;
-  /** Of the mount. */
+  /** Path of the mount. */
   readonly path: string;
   readonly encoder: ToneEncoder;
 }
 
 /**
  * Resolves when all encoders are started.
- * @param seconds of sound, the first `quietSeconds` of them without a change: who joins then is in the midst of a title
- * @param stops gets what ends them
+ * @param seconds of sound; the first `quietSeconds` have no change, so that listeners who join then are in the middle of a title
+ * @param stops gets the functions that stop them
  */
 export async function startChannels(
   plans: readonly ChannelPlan[],

@@ -1,6 +1,6 @@
 /**
- * Chromium as the player: one page (page.js) whose audio elements play into one sink, and beside them a file of ours whose tones change at known
- * seconds. How much later these are heard than `currentTime` says is the player's own lag.
+ * Chromium as the player: one page (page.js) whose audio elements play into one sink, and a reference file whose tones change at known seconds. The
+ * delay from its `currentTime` to its sound is the player's own lag.
  */
 
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { Sound } from './sound.js';
 import { BANDS, render, schedule } from './tones.js';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** The last band is the reference's. */
+/** The reference uses the last band. */
 export const REFERENCE_BAND = BANDS - 1;
 const REFERENCE_RATE = 44_100;
 const WAV_HEAD_BYTES = 44;
@@ -21,13 +21,14 @@ const PAGE =
 
 export interface Spec {
   readonly name: string;
-  /** Of the stream, and of its listener feed: a link leads to the first only. */
+  /** Port of the stream, which may be a link's. */
   readonly port: number;
+  /** Port of the server itself, for feeds. */
   readonly feedPort: number;
   readonly path: string;
-  /** It is played as HLS. */
+  /** Whether it is played as HLS. */
   readonly isHls?: true;
-  /** Its channel, whose own feed is watched too; undefined: it is not. */
+  /** The channel whose feed is watched too; undefined: none. */
   readonly channel?: string;
 }
 
@@ -42,16 +43,17 @@ export interface Seen {
     readonly wire: readonly DisplayedTitle[];
     readonly audio: readonly DisplayedTitle[];
     readonly channel: readonly DisplayedTitle[];
-    /** Of HLS: by the dates of its playlist, and by ID3. */
+    /** HLS titles by the dates of the playlist. */
     readonly date: readonly DisplayedTitle[];
+    /** HLS titles by ID3. */
     readonly cue: readonly DisplayedTitle[];
     readonly states: readonly { readonly type: string; readonly ms: number; readonly seconds: number }[];
   }[];
-  /** When `currentTime` passed the changes of the reference's tones. */
+  /** Times at which `currentTime` passed the changes of the reference's tones. */
   readonly passed: readonly number[];
 }
 
-// biome-ignore-start lint/suspicious/noExplicitAny: the page's own, which Node's types do not know
+// biome-ignore-start lint/suspicious/noExplicitAny: objects of the page, for which Node has no types
 
 export class ChromiumPlayer {
   readonly #browser: Browser;
@@ -64,7 +66,7 @@ export class ChromiumPlayer {
     this.#server = server;
   }
 
-  /** Resolves when the reference plays. @param seconds that the reference lasts at least */
+  /** Resolves when the reference plays. @param seconds minimum duration of the reference */
   static async start(sound: Sound, sink: string, seconds: number): Promise<ChromiumPlayer> {
     const moments = schedule(REFERENCE_BAND, seconds, 0);
     const wav = makeWav(moments, seconds);
@@ -106,7 +108,7 @@ export class ChromiumPlayer {
     return this.#page.evaluate((one) => (globalThis as any).truth.resume(one), name);
   }
 
-  /** Ends all that plays. */
+  /** Ends all playback. */
   end(): Promise<Seen> {
     return this.#page.evaluate(() => (globalThis as any).truth.end());
   }
@@ -128,7 +130,7 @@ function makeWav(moments: readonly number[], seconds: number): Buffer {
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(WAV_HEAD_BYTES - 8 + pcm.length, 4);
   head.write('WAVEfmt ', 8, 'latin1');
-  // Plain PCM, one channel of 16 bits.
+  // PCM, one channel of 16 bits.
   for (const [at, value] of [
     [16, 16],
     [24, REFERENCE_RATE],

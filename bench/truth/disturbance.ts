@@ -1,28 +1,28 @@
 /**
- * Whether a busy machine held up a moment of the experiment: this process's timer was late, or the server was ready to run and got no core
- * (Linux, /proc/PID/schedstat). What was measured then says nothing about the server. Owned by one encoder.
+ * Detects delays by a busy machine at a moment of the experiment: this process's timer was late, or the server was ready to run and got no core
+ * (Linux, /proc/PID/schedstat). Measurements at such moments do not count. Owned by one encoder.
  */
 
 import { readFileSync } from 'node:fs';
 
-/** A moment is over when so much time has passed: the frame and the push have been read. */
+/** Duration of a moment, in which the frame and the push are read. */
 const SPAN_MS = 100;
 /** About half a frame. */
 const MAX_MS = 15;
 
 export class Disturbance {
   readonly #path: string;
-  /** Titles whose moment was held up. */
+  /** Numbers of titles whose moment was delayed. */
   readonly numbers = new Set<number>();
   #lastTickMs = 0;
   readonly #open: { readonly number: number; readonly atMs: number; readonly waitedMs: number }[] = [];
 
-  /** @param pid of the server: its main thread */
+  /** @param pid of the server; its main thread counts */
   constructor(pid: number) {
     this.#path = `/proc/${pid}/task/${pid}/schedstat`;
   }
 
-  /** Something that counts happens to this title now. */
+  /** Begins a moment of this title. */
   begin(number: number, nowMs: number): void {
     this.#open.push({ number, atMs: nowMs, waitedMs: this.#waitedMs() });
   }
@@ -38,7 +38,7 @@ export class Disturbance {
     }
   }
 
-  /** How long it has waited for a core, in all; 0 where the system does not say. */
+  /** Total time that the server waited for a core; 0: unknown. */
   #waitedMs(): number {
     try {
       return Number(readFileSync(this.#path, 'latin1').split(' ')[1]) / 1e6;

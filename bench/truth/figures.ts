@@ -1,5 +1,5 @@
 /**
- * Titles against sound: which change of the sound belongs to which title, how far they are apart, and whether that is within a goal. Pure.
+ * Compares titles with sound: assigns changes of the sound to titles, and computes their distances and whether these meet a goal. Pure.
  */
 
 import type { Change } from './changes.js';
@@ -7,9 +7,9 @@ import type { DisplayedTitle } from './chromium.js';
 import { numberOf } from './tone-encoder.js';
 import { STEP_MS, TONES } from './tones.js';
 
-/** Sound may be heard a little before its frame's moment by the clocks of two programs. */
+/** Tolerance for the clocks of two programs, by which sound may be heard slightly before its frame's time. */
 const CLOCKS_MS = 500;
-/** Of the start and the end of a recording no title counts: it may lack its sound. */
+/** Titles at the start and the end of a recording do not count, since they may lack their sound. */
 const EDGE_MS = 1000;
 
 /** A change of the sound, with the number of the title that begins with it. */
@@ -18,7 +18,7 @@ export interface HeardChange {
   readonly ms: number;
 }
 
-/** One title: title − sound, milliseconds; positive: the title came later than its sound. */
+/** The error of a title: title − sound, milliseconds; positive: the title is late. */
 export interface Mistake {
   readonly number: number;
   /** When its sound was heard. */
@@ -26,22 +26,22 @@ export interface Mistake {
   readonly errorMs: number;
 }
 
-/** Median of the errors, and the 95th percentile of their sizes. */
+/** Median of the errors, and 95th percentile of their absolute values. */
 export interface Figures {
   readonly count: number;
   readonly medianMs: number;
   readonly p95Ms: number;
 }
 
-/** A goal for both, milliseconds. */
+/** Limits of both, milliseconds. */
 export interface Goal {
   readonly medianMs: number;
   readonly p95Ms: number;
 }
 
 /**
- * Numbers the changes by the moments at which their frames entered the server: a change is that of the last title with its tone that can have
- * been heard. The first sound of a listener, and one after a silence, is not a change.
+ * Numbers the changes by the times at which their frames entered the server: a change belongs to the last possible title with its tone. The first
+ * sound of a listener, and one after silence, is not a change.
  */
 export function numberChanges(
   changes: readonly (Change & { readonly ms: number })[],
@@ -53,7 +53,7 @@ export function numberChanges(
   });
 }
 
-/** Numbers the changes of audio without a moment: they follow one another at the intervals at which their frames entered. */
+/** Numbers the changes of audio without times, by the intervals at which their frames entered. */
 export function numberInOrder(
   changes: readonly (Change & { readonly ms: number })[],
   enteredMs: readonly number[],
@@ -74,8 +74,8 @@ export function numberInOrder(
 }
 
 /**
- * A title counts when it is first shown. Titles that were never shown are missing, unless their sound is the last; those that came again, or
- * behind a newer one, are repeated.
+ * A title counts when it is first shown. Titles that were never shown are missing, unless their sound is the last; those shown again, or after a
+ * newer one, are repeated.
  * @param disturbed titles that do not count (disturbance.ts)
  */
 export function compare(

@@ -1,6 +1,6 @@
 /**
- * A listener without a player: what it received is decoded by ffmpeg, and each title's place in the audio is compared with the change of the
- * sound. Two places: its ICY block, and the `position` that the listener feed says. No sound card, no player: nothing of these is in the figures.
+ * A listener without a player: ffmpeg decodes its audio, and each title's place in the audio is compared with the change of the sound: the place of
+ * its ICY block, and the `position` in the listener feed. Without a sound card or player, their delays are not in the figures.
  */
 
 import { WebSocket } from 'ws';
@@ -25,7 +25,7 @@ export class IcyListener {
   readonly #positions = new Map<number, number>();
   readonly #socket: WebSocket | undefined;
 
-  /** @param options hasFeed: the server has a listener feed */
+  /** @param options `hasFeed`: whether the server has a listener feed */
   constructor(options: { readonly port: number; readonly path: string; readonly hasFeed: boolean }) {
     const { port, path, hasFeed } = options;
     const metaid = `truth-${process.pid}-${readers++}`;
@@ -49,7 +49,7 @@ export class IcyListener {
     this.#socket?.close();
   }
 
-  /** @param encoder what it was sent comes from there */
+  /** @param encoder of its channel */
   async mistakes(encoder: Pick<ToneEncoder, 'file' | 'enteredMs' | 'disturbed'>): Promise<IcyMistakes> {
     const { audio, titles } = this.#player;
     const frames = framesIn(audio);
@@ -70,7 +70,7 @@ export class IcyListener {
   }
 }
 
-/** The audio time at a byte: within a frame in proportion. */
+/** The audio time at a byte, interpolated within a frame. */
 function timeAt(frames: ReturnType<typeof framesIn>, byte: number): number {
   const index = frames.findIndex(({ at, bytes }) => at + bytes.length > byte);
   if (index === -1) return frames.at(-1)!.endMs;

@@ -1,4 +1,4 @@
-/** A link between a player and a server that stalls and is slow: link.py, until bench/process.ts stops all. Needs `python3`. */
+/** A link between a player and a server that can stall or be slow (link.py). bench/process.ts stops it at the end. Needs `python3`. */
 
 import { freePort, Started } from '../process.js';
 import { path } from '../target.js';
@@ -12,7 +12,7 @@ export class Link {
     this.#program = program;
   }
 
-  /** Resolves when it takes connections. @param kbits per second towards the player; undefined: as fast as it goes */
+  /** Resolves when it accepts connections. @param kbits per second towards the player; undefined: no limit */
   static async start(serverPort: number, kbits: number | undefined): Promise<Link> {
     const port = await freePort();
     const rate = kbits === undefined ? [] : [String(kbits)];

@@ -1,6 +1,6 @@
 /**
- * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, or HLS by hls.js;
- * and when each title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
+ * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, or HLS by hls.js.
+ * It records when each title would be shown. chromium.ts calls `globalThis.truth`. Times are unix milliseconds, as in the whole experiment.
  */
 
 const TICK_MS = 4;
@@ -9,10 +9,11 @@ const now = () => performance.timeOrigin + performance.now();
 class Listener {
   constructor({ name, port, feedPort, path, channel }) {
     this.name = name;
-    /** Shown by `sync=wire` and the media clock, and by `sync=audio`: a song and the moment. */
+    /** Titles by `sync=wire` and the media clock: a song and the time. */
     this.wire = [];
+    /** The same by `sync=audio`. */
     this.audio = [];
-    /** Sent by the channel's feed. */
+    /** Titles from the channel's feed. */
     this.channel = [];
     this.states = [];
     this.coming = [];
@@ -54,7 +55,7 @@ class Listener {
   }
 }
 
-/** Plays HLS by hls.js. A title is shown by the dates of the playlist, and as the ID3 tag of its segment says. */
+/** Plays HLS by hls.js. Titles are shown by the dates of the playlist, and by the ID3 tags of segments. */
 class HlsListener {
   constructor({ name, port, path }) {
     this.name = name;
@@ -112,7 +113,7 @@ globalThis.truth = {
     listeners.push(spec.isHls ? new HlsListener(spec) : new Listener(spec));
   },
 
-  /** Plays a file whose tones change at known seconds: how much later than `currentTime` says the sound comes. */
+  /** Plays a file whose tones change at known seconds, to measure the delay from `currentTime` to the sound. */
   playReference(url, seconds) {
     const element = new Audio(url);
     reference = { element, seconds, passed: [] };

@@ -1,6 +1,6 @@
 /**
- * Players of other people, each playing into a sink of its own, and when each shows a title by its own means: mpv over its IPC socket, VLC over
- * its HTTP interface (which its pages poll), ffplay on its standard error. They end with bench/process.ts.
+ * Players of other projects, each with its own sink, and the times at which each shows a title: mpv over its IPC socket, VLC over its HTTP interface
+ * (which its pages poll), ffplay on its standard error. bench/process.ts stops them.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -23,10 +23,10 @@ export interface NativePlayer {
 
 const COMMANDS: Readonly<Record<PlayerName, string>> = { mpv: 'mpv', VLC: 'cvlc', ffplay: 'ffplay' };
 
-/** Why it is skipped; false: it is there. */
+/** Why it is skipped; false: it is installed. */
 export const missingPlayer = (name: PlayerName): string | false => missing(COMMANDS[name]);
 
-/** @param sink its own */
+/** @param sink for this player only */
 export async function startPlayer(name: PlayerName, sound: Sound, sink: string, url: string): Promise<NativePlayer> {
   const titles = new TitleLog();
   if (name === 'mpv') return startMpv(titles, sound, sink, url);
@@ -34,7 +34,7 @@ export async function startPlayer(name: PlayerName, sound: Sound, sink: string, 
   return startFfplay(titles, sound, sink, url);
 }
 
-/** A title counts when it is first there. */
+/** Records when each title is first seen. */
 class TitleLog {
   readonly displayed: DisplayedTitle[] = [];
 
@@ -78,7 +78,7 @@ async function startVlc(titles: TitleLog, sound: Sound, sink: string, url: strin
   const port = await freePort();
   const home = join(sound.folder, `home-${sink}`);
   mkdirSync(home);
-  // It does not run as root.
+  // VLC refuses to run as root.
   giveToNobody(home);
   const env = { ...sound.env(sink), HOME: home, XDG_RUNTIME_DIR: home };
   const web = ['-I', 'http', '--http-host', '127.0.0.1', '--http-port', String(port), '--http-password', 'truth'];
@@ -97,7 +97,7 @@ async function startVlc(titles: TitleLog, sound: Sound, sink: string, url: strin
       () => undefined,
     );
     asks = false;
-    // biome-ignore lint/suspicious/noExplicitAny: as VLC sends it
+    // biome-ignore lint/suspicious/noExplicitAny: JSON from VLC
     const title = (answer as any)?.information?.category?.meta?.now_playing;
     if (title !== undefined) titles.add(title);
   }, POLL_MS);

@@ -1,7 +1,6 @@
 /**
- * `npm run truth`: titles against sound, with tones that change in an encoder's stream, pushes at that very moment, and real players whose output
- * is recorded. Prints a table and writes a picture. It stays on loopback and ends only processes that it started, in any case. Exit 1: a goal was
- * not held.
+ * `npm run truth`: compares titles with sound, by tones that change in an encoder's stream, pushes at these moments, and recordings of real players.
+ * Prints a table and writes a picture. It stays on loopback, and always stops its own processes, and only these. Exit code 1: a goal was missed.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -27,15 +26,15 @@ const USAGE = `usage: npm run truth -- [SCENE] [--seconds 80]
   [--svg FILE]   default: bench/truth/truth.svg for a whole run, none with --only`;
 
 const options = readArguments();
-/** For all scenes. */
+/** Time limit of all scenes. */
 const MAX_MS = SCENES.length * (options.seconds + 120) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'airsplice-truth-'));
-// Icecast and VLC run as another user, and must get through to their folders.
+// Icecast and VLC run as another user, who must reach their folders.
 chmodSync(folder, 0o711);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
-// It hangs: a browser may.
+// Ends a run that hangs, as a browser may.
 const patience = setTimeout(() => process.kill(process.pid, 'SIGTERM'), MAX_MS);
 patience.unref();
 
@@ -46,7 +45,7 @@ try {
   process.exitCode = 2;
 } finally {
   await stopAll();
-  // What failed may have left a timer or a socket.
+  // After a failure, a timer or a socket may be left.
   process.exit();
 }
 
@@ -96,16 +95,16 @@ ${notes.map((note) => `\n${note}`).join('')}
   return results.every((result) => isCaseHeld(result) !== false) ? 0 : 1;
 }
 
-/** Cases of one name, measured in two scenes, are one. */
+/** Merges the results of cases with the same name in two scenes. */
 function add(results: CaseResult[], one: CaseResult): void {
   const index = results.findIndex(({ name }) => name === one.name);
   const same = results[index];
   if (same === undefined) results.push(one);
-  // Of players whose lag is known there is one of a name.
+  // Only cases without a known lag have the same name.
   else results[index] = { ...same, mistakes: [...same.mistakes, ...one.mistakes], missing: same.missing + one.missing };
 }
 
-/** The channels of a scene that are asked for and can be had here; the others are noted. */
+/** The wanted channels of a scene that are possible here; the others are noted. */
 async function possible(scene: Scene, only: string, notes: string[]): Promise<ChannelPlan[]> {
   const channels: ChannelPlan[] = [];
   for (const plan of scene.channels) {

@@ -1,6 +1,6 @@
 /**
- * Carries out a scene: all its channels, encoders and listeners at the same time, for some time; then compares what was shown against what was
- * heard. It ends what it started, also when it fails.
+ * Runs a scene: all its channels, encoders and listeners at the same time, for a while; then compares shown titles with recorded sound. It stops
+ * everything that it started, even after a failure.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,17 +15,17 @@ import { type NativePlayer, type PlayerName, startPlayer } from './players.js';
 import { nowMs, SAMPLE_RATE, Sound, type SoundRecording } from './sound.js';
 import { numberOf, type ToneEncoder } from './tone-encoder.js';
 
-/** Encoders run so much longer than the longest burst before anyone listens. */
+/** Before the first listener, encoders run for the longest burst and this time. */
 const WARM_SECONDS = 3;
-/** Listeners come one after the other, at any place between two blocks. */
+/** Interval of joins, so that they are at different places between two blocks. */
 const JOIN_MS = 170;
 const ICY_JOINS = 3;
-/** A trouble begins so long after the join, and its end is over when so much has passed. */
+/** Time from a join to the first disturbance, and after a disturbance until playback is steady. */
 const STEADY_MS = 6000;
 const SETTLE_MS = 1000;
-/** The player's lag at a moment: the median within so much time. */
+/** The player's lag at a moment is the median within this time. */
 const NEAR_MS = 6000;
-/** Of what the feed says of a title's place, without a player. */
+/** Goal of a title's `position` in the feed, without a player. */
 const POSITION: Goal = { medianMs: 20, p95Ms: 60 };
 const CHROMIUM_SINK = 'chromium';
 
@@ -33,23 +33,23 @@ export interface CaseResult {
   readonly name: string;
   readonly goal: Goal | undefined;
   readonly mistakes: readonly Mistake[];
-  /** The same errors with the player's own lag taken out; null: there is no player whose lag is known. */
+  /** The errors minus the player's own lag; null: the lag is unknown. */
   readonly withoutLag: readonly number[] | null;
-  /** Not ours: shown beside. */
+  /** Whether the server is a peer, which has no goals. */
   readonly isPeer?: true;
-  /** Titles whose sound was heard and that were never shown. */
+  /** Number of titles that were heard but never shown. */
   readonly missing: number;
-  /** Titles that came again, or behind a newer one. */
+  /** Number of titles shown again, or after a newer one. */
   readonly repeated: number;
 }
 
 export interface SceneResult {
   readonly cases: readonly CaseResult[];
-  /** What `currentTime` says less what is heard; empty without a browser. */
+  /** Delays from `currentTime` to the sound; empty without a browser. */
   readonly lagMs: readonly number[];
   readonly faults: readonly string[];
-  /** Titles of all channels, and those that do not count since the machine was too busy at their moments. */
   readonly titles: number;
+  /** Number of titles that do not count, since the machine was too busy at their moments. */
   readonly disturbed: number;
 }
 
@@ -64,7 +64,7 @@ export async function runScene(
   try {
     return await carryOut(scene, options, stops);
   } finally {
-    // One that fails keeps no other from its end.
+    // A failure must not prevent the other stops.
     for (const stop of stops.reverse()) await Promise.resolve(stop()).catch(() => undefined);
   }
 }
@@ -116,7 +116,7 @@ async function carryOut(
       const spans: Span[] = [];
       troubles.set(plan, spans);
       const doing = makeTrouble(plan, chromium!, link, spans, endMs);
-      // It is awaited when all have joined.
+      // Awaited later, when all have joined.
       doing.catch(() => undefined);
       troubled.push(doing);
       await sleep(JOIN_MS);
@@ -193,7 +193,7 @@ function against(displayed: readonly DisplayedTitle[], recording: SoundRecording
   return compare(displayed, numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs), encoder.disturbed);
 }
 
-/** The reference in the browser: when `currentTime` passed a change, less when it was heard. */
+/** The player's lag from the reference: when `currentTime` passed a change, minus when it was heard. */
 function lagOf(recording: SoundRecording, { passed }: Seen): Mistake[] {
   const heard = numberChanges(soundOf(recording, REFERENCE_BAND), [passed[0]!, ...passed]);
   return heard.flatMap(({ number, ms }) => (number === 0 ? [] : [{ number, ms, errorMs: passed[number - 1]! - ms }]));
@@ -210,7 +210,7 @@ function browserCases(
   const { wire, audio, channel } = seen.listeners.find(({ name }) => name === plan.name)!;
   const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
   const result = browserResult(plan, encoder, lag);
-  // A player that is stalled or paused does not play in real time: `sync=audio` promises nothing then.
+  // `sync=audio` promises nothing while a player is stalled or paused, since it is not in real time.
   const steady = heard.filter(({ ms }) => !spans.some(([from, to]) => ms >= from && ms <= to));
   return [
     ...(plan.browser!.wire === undefined ? [] : [result('wire + clock', plan.browser!.wire, wire, heard)]),
@@ -219,7 +219,7 @@ function browserCases(
   ];
 }
 
-/** What a listener in the browser was shown, against what was heard. */
+/** Compares the titles of a listener in the browser with its sound. */
 function browserResult({ name }: ChannelPlan, encoder: ToneEncoder, lag: readonly Mistake[]) {
   const lagAt = (ms: number) =>
     median(lag.filter((each) => Math.abs(each.ms - ms) < NEAR_MS).map(({ errorMs }) => errorMs));
@@ -251,7 +251,7 @@ function hlsCases(
     const isDisturbed = enteredMs === undefined || encoder.disturbed.has(numberOf(song));
     return isDisturbed ? [] : [{ number: numberOf(song), ms, errorMs: ms - enteredMs }];
   });
-  // The first one is that in whose midst it joined.
+  // The listener joined in the middle of the first title.
   const pushed = { mistakes: behind.slice(1), withoutLag: null, missing: 0, repeated: 0 };
   return [
     result('title by date', goals.date, date, heard),

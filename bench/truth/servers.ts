@@ -1,6 +1,6 @@
 /**
- * The servers of the experiment, each its own process until bench/process.ts stops all: the built airsplice, one for each length of burst, with
- * channels that take an encoder and pushes.
+ * The servers of the experiment: the built airsplice, a process for each length of the burst, with channels for encoders and pushes.
+ * bench/process.ts stops them.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -10,7 +10,7 @@ import { freePort, Started } from '../process.js';
 import { path } from '../target.js';
 import { CODECS, type CodecName } from './tone-file.js';
 
-/** A channel's own options, which not every version of the server has. */
+/** Further options of a channel, which some versions of the server may not know. */
 export type ChannelOptions = Readonly<Record<string, unknown>>;
 
 export interface Server {
@@ -22,7 +22,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Channel key → codec and options. Throws when it was not built, or does not become ready. */
+/** @param channels key → codec and options. Rejects if the server is not built, or does not become ready */
 export async function startServer(
   folder: string,
   burstSeconds: number,
@@ -43,7 +43,7 @@ export async function startServer(
     data: { folder: join(folder, `data-${port}`) },
     log: { level: 'warn' },
     streams: { burstSeconds },
-    // JSON is YAML too.
+    // JSON is valid YAML.
     stations: { truth: { channels: Object.fromEntries(Object.keys(channels).map((key) => [key, entryOf(key)])) } },
   };
   const file = join(folder, `airsplice-${port}.yaml`);
@@ -55,7 +55,7 @@ export async function startServer(
   return { pid: server.pid, port, password, mountOf, pushUrl, stop: () => server.stop() };
 }
 
-/** Whether this version knows an option of channels: one that does not refuses to start and names it. */
+/** Whether this version knows an option of channels: an older version refuses to start and names it. */
 export async function knowsOption(folder: string, options: ChannelOptions): Promise<boolean> {
   try {
     const server = await startServer(folder, 0, { trial: { codec: 'cbr', options } });

@@ -1,10 +1,10 @@
 /**
- * A sound card for players, and what they play into it: a PulseAudio of our own with null sinks, and a recording of each sink's monitor, whose
- * samples have moments on the clock of this machine.
+ * A sound card for players, and recordings of it: a separate PulseAudio with null sinks, and a recording of each sink's monitor, whose samples have
+ * times by this machine's clock.
  *
- *   player ─► null sink ─► monitor ─► parec ─► samples ─► moment of each: its number / rate, behind the chunk that came soonest
+ *   player ─► null sink ─► monitor ─► parec ─► samples ─► time of each: its index / rate, relative to the least delayed chunk
  *
- * Its socket and its home lie in a folder that the owner removes. Linux; needs `pulseaudio` and `parec`.
+ * Its socket and its home are in a folder that the owner removes. Linux; needs `pulseaudio` and `parec`.
  */
 
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
@@ -12,14 +12,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Started } from '../process.js';
 
-/** Of recordings. */
+/** The rate of recordings. */
 export const SAMPLE_RATE = 24_000;
 const SINK_RATE = 2 * SAMPLE_RATE;
 const START_MS = 30_000;
-/** Within so much time of it a chunk says when a sample was played: what was lost before does not count. */
+/** Chunks within this time determine when a sample was played, so that earlier losses do not count. */
 const NEAR_MS = 4000;
 
-/** The clock of all moments of the experiment: unix milliseconds, which never step. A page in a browser has the same. */
+/** The clock of the experiment: unix milliseconds without steps, the same as in a page. */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
@@ -38,7 +38,7 @@ export class Sound {
   /** Resolves when programs can play. @param sinks their names */
   static async start(parent: string, sinks: readonly string[]): Promise<Sound> {
     const folder = mkdtempSync(join(parent, 'sound-'));
-    // VLC runs as another user, and must get through to its folder.
+    // VLC runs as another user, who must reach its folder.
     chmodSync(folder, 0o711);
     const socket = join(folder, 'pulse.sock');
     mkdirSync(join(folder, 'run'), { mode: 0o700 });
@@ -56,7 +56,7 @@ export class Sound {
       '--disable-shm=yes',
       '--realtime=no',
     ];
-    // Without -n it would look for a sound card, and end where there is none.
+    // Without -n it would look for a sound card, and exit if there is none.
     const args = ['-n', ...options, '--log-level=error', ...modules.flatMap((module) => ['-L', module])];
     const pulse = new Started('pulseaudio', args, home);
     for (const startMs = nowMs(); !existsSync(socket); await sleep(50))
@@ -69,7 +69,7 @@ export class Sound {
     return { ...this.#env, PULSE_SINK: sink };
   }
 
-  /** For files of its programs; it is their home as well. */
+  /** Folder and home of its clients. */
   get folder(): string {
     return this.#folder;
   }
@@ -91,10 +91,11 @@ export class SoundRecording {
   readonly #program: Started;
   readonly #parts: Int16Array[] = [];
   #samples = 0;
-  /** The half of a pair of samples that has come. */
+  /** The bytes of an incomplete pair of samples. */
   #rest: Buffer = Buffer.alloc(0);
-  /** Each chunk's moment and how many samples there were with it. */
+  /** Arrival time of each chunk. */
   readonly #moments: number[] = [];
+  /** Number of samples up to the end of each chunk. */
   readonly #counts: number[] = [];
 
   constructor(program: Started) {
@@ -116,7 +117,7 @@ export class SoundRecording {
     return all;
   }
 
-  /** When a sample was played, unix milliseconds: no chunk can come before its last sample was. */
+  /** When a sample was played, unix milliseconds. No chunk arrives before its last sample was played. */
   momentOf(sample: number): number {
     const aboutMs = this.#moments[0]! + ((sample - this.#counts[0]!) * 1000) / SAMPLE_RATE;
     let soonestMs = Number.POSITIVE_INFINITY;
@@ -131,7 +132,7 @@ export class SoundRecording {
     return this.#program.stop();
   }
 
-  /** Halves the rate: tones are far below what that folds. */
+  /** Halves the rate; tones are far below the frequencies that alias. */
   #take(chunk: Buffer): void {
     const moment = nowMs();
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);

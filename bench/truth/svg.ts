@@ -1,6 +1,6 @@
 /**
  * The results as a picture: a row for each case, a dot for each title, by its error (title − sound). The axis is linear near 0 and logarithmic
- * beyond, so that 20 ms and 6 s are both to be seen. Pure; readable on light and dark pages.
+ * beyond, so that both 20 ms and 6 s are visible. Pure; readable on light and dark pages.
  */
 
 import { figuresOf } from './figures.js';
@@ -13,7 +13,7 @@ const RIGHT = 150;
 const TOP = 66;
 const ROW = 24;
 const BOTTOM = 50;
-/** Up to here the axis is linear; a decade beyond is as wide as this. */
+/** End of the linear part of the axis; each decade beyond has the same width. */
 const LINEAR_MS = 20;
 const MAX_MS = 10_000;
 const TICKS_MS = [-10_000, -1000, -100, -20, 0, 20, 100, 1000, 10_000];
@@ -30,7 +30,7 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
   .dot { fill: #4493f8; fill-opacity: .55 } .peer { fill: #f0883e } .median { stroke: #e6edf3 }
 }`;
 
-/** @param machine a line about where it was measured */
+/** @param machine a line about the machine */
 export function picture(results: readonly CaseResult[], machine: string): string {
   const height = TOP + results.length * ROW + BOTTOM;
   const bottom = height - BOTTOM;
@@ -62,7 +62,7 @@ function row(result: CaseResult, top: number): string {
     const [from, to] = [place(-result.goal.medianMs), place(result.goal.medianMs)];
     parts.push(`<rect class="goal" x="${from}" y="${top + 2}" width="${to - from}" height="${ROW - 4}"/>`);
   }
-  // Neighbours lie at different heights, so that many in one place are seen as many; listeners of one stream are one dot.
+  // Neighbours have different heights, so that dense places are visible; listeners of one stream share a dot.
   const dots = new Set(
     errors.map(
       (error) =>

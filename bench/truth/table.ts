@@ -1,16 +1,16 @@
-/** The results as text: a line for each case, in the form of a Markdown table. Pure. */
+/** The results as a Markdown table, a line for each case. Pure. */
 
 import { figuresOf, isHeld } from './figures.js';
 import type { CaseResult } from './scene.js';
 
 const HEAD = ['case', 'titles', 'median', 'p95', 'raw median', 'raw p95', 'goal', 'held?'];
 
-/** What counts for the goal: the errors without the player's lag where that is known. */
+/** The errors that count for the goal: without the player's lag, if that is known. */
 export function judged({ mistakes, withoutLag }: CaseResult): readonly number[] {
   return withoutLag ?? mistakes.map(({ errorMs }) => errorMs);
 }
 
-/** undefined: it has no goal. */
+/** Whether a case meets its goal; undefined: it has none. */
 export function isCaseHeld(result: CaseResult): boolean | undefined {
   return result.goal && isHeld(figuresOf(judged(result)), result.goal) && result.missing + result.repeated === 0;
 }

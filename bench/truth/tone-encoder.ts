@@ -1,6 +1,6 @@
 /**
- * An encoder that plays a tone file into a server in real time, frame by frame, each when its sound has ended; and the playout system beside
- * it, which pushes each title at the moment at which the frame with its tone enters the server, or so much before or after.
+ * An encoder that plays a tone file into a server in real time, frame by frame, each at the end of its sound; and its playout system, which pushes
+ * each title at the moment at which the frame with its tone enters the server, or at an offset from it.
  */
 
 import net from 'node:net';
@@ -12,22 +12,22 @@ import { hertzOf } from './tones.js';
 
 const EVERY_MS = 5;
 
-/** How the titles of a channel are pushed. */
+/** The manner in which titles of a channel are pushed. */
 export interface Pushing {
-  /** After (negative: before) the frame with the tone enters. */
+  /** Time after (negative: before) the frame with the tone enters. */
   readonly offsetMs: number;
-  /** With `time`: the moment at which that frame enters. */
+  /** Whether pushes have a `time`: the moment at which that frame enters. */
   readonly withTime: boolean;
 }
 
-/** Sets a title. Rejects when it is refused. @param timeMs unix milliseconds at which it begins */
+/** Sets a title. Rejects if it is refused. @param timeMs its start, unix milliseconds */
 export type Push = (title: string, timeMs: number | undefined) => Promise<void>;
 
 export function titleOf(band: number, number: number): string {
   return `Tone ${number} (${hertzOf(band, number)} Hz)`;
 }
 
-/** -1: it is not a title of ours. */
+/** The number of a title; -1: not one of ours. */
 export function numberOf(title: string): number {
   return Number(/Tone (\d+) \(/.exec(title)?.[1] ?? -1);
 }
@@ -46,7 +46,7 @@ export class ToneEncoder {
   #pushed = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param options pid: of the server; path: of the mount */
+  /** @param options `pid` of the server, `path` of the mount */
   constructor(options: {
     readonly pid: number;
     readonly port: number;
@@ -69,11 +69,11 @@ export class ToneEncoder {
     });
     const login = Buffer.from(`source:${password}`).toString('base64');
     const head = `PUT ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic ${login}\r\nContent-Type: ${CODECS[file.codec].type}\r\n\r\n`;
-    // Icecast answers an encoder without Expect when it has read the head.
+    // Without Expect, Icecast answers an encoder once it has read the head.
     this.#socket.write(head);
   }
 
-  /** Titles whose moment was held up by a busy machine. */
+  /** Numbers of titles whose moment a busy machine delayed. */
   get disturbed(): ReadonlySet<number> {
     return this.#disturbance.numbers;
   }
@@ -105,7 +105,7 @@ export class ToneEncoder {
   #isDue(number: number, passedMs: number): boolean {
     const { offsetMs } = this.#pushing;
     const dueMs = this.file.frames[this.file.firstFrames[number]!]!.endMs + offsetMs;
-    // Not before its frame where both are due.
+    // If both are due, the frame goes first.
     return passedMs >= dueMs && (offsetMs < 0 || number < this.enteredMs.length);
   }
 
@@ -119,7 +119,7 @@ export class ToneEncoder {
   }
 }
 
-/** Pushes to airsplice, each with an id of its own. @param url with the token */
+/** Pushes to airsplice, with a new id for each. @param url with the token */
 export function pushTo(url: string): Push {
   return async (song, timeMs) => {
     const time = timeMs === undefined ? {} : { time: new Date(timeMs).toISOString() };

@@ -1,7 +1,6 @@
 /**
- * Tones as an encoder sends them: frames (MP3, AAC) or pages (Ogg) made by ffmpeg beforehand, and the frame in which each tone begins. The
- * samples are known: as a decoder plays it, a tone begins just before its frame ends, that is when an encoder has the frame. `misplacedMs` holds
- * that against ffmpeg's decoder.
+ * Encoded tones: frames (MP3, AAC) or pages (Ogg) from ffmpeg, and the frame in which each tone begins. In the decoded audio, a tone begins just
+ * before the end of its frame, which is when an encoder has the frame. `misplacedMs` checks that with ffmpeg's decoder.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,7 +10,7 @@ import { render, schedule } from './tones.js';
 
 export type CodecName = 'cbr' | 'vbr' | 'aac' | 'opus';
 
-/** Where in its frame a tone begins. */
+/** The start of a tone within its frame, as a share of the frame. */
 const SHARE = 0.95;
 
 interface Codec {
@@ -19,7 +18,7 @@ interface Codec {
   readonly extension: string;
   readonly sampleRate: number;
   readonly frameSamples: number;
-  /** By which encoder and decoder put off the sound. */
+  /** Delay of the sound by encoder and decoder. */
   readonly delaySamples: number;
   readonly options: readonly string[];
 }
@@ -29,7 +28,7 @@ const MP3 = {
   extension: 'mp3',
   sampleRate: 44_100,
   frameSamples: 1152,
-  // LAME's 576, and 529 of every decoder.
+  // 576 by LAME, and 529 by every decoder.
   delaySamples: 1105,
 };
 const PLAIN = ['-write_xing', '0', '-id3v2_version', '0', '-f', 'mp3'];
@@ -49,16 +48,16 @@ export const CODECS: Readonly<Record<CodecName, Codec>> = {
     extension: 'ogg',
     sampleRate: 48_000,
     frameSamples: 960,
-    // The encoder's look-ahead, which the decoder skips (RFC 7845, 4.2): page n ends so much earlier.
+    // The encoder's look-ahead, which the decoder skips (RFC 7845, 4.2): page n ends earlier by this.
     delaySamples: 312,
-    // A page for each packet: it is sent when it is ready, as a frame of the others is.
+    // A page for each packet, so that it is sent when it is ready, like a frame of the other codecs.
     options: ['-c:a', 'libopus', '-b:a', '96k', '-page_duration', '20000', '-f', 'ogg'],
   },
 };
 
 export interface Frame {
   readonly bytes: Buffer;
-  /** When its sound ends, milliseconds from the first frame's beginning: that is when an encoder has it. */
+  /** The end of its sound, milliseconds from the start of the first frame: when an encoder has it. */
   readonly endMs: number;
 }
 
@@ -66,11 +65,11 @@ export interface ToneFile {
   readonly codec: CodecName;
   readonly band: number;
   readonly frames: readonly Frame[];
-  /** Title number → the frame in which its tone begins; title 0 begins with the first. */
+  /** Title number → frame in which its tone begins; title 0 begins with the first frame. */
   readonly firstFrames: readonly number[];
 }
 
-/** @param quietSeconds that the first tone lasts */
+/** @param quietSeconds duration of the first tone */
 export async function makeToneFile(
   codec: CodecName,
   band: number,
@@ -89,7 +88,7 @@ export async function makeToneFile(
   return { codec, band, frames, firstFrames: [0, ...firstFrames.filter((frame) => frame < frames.length - 1)] };
 }
 
-/** Runs ffmpeg on bytes. Rejects with what it says when it fails. */
+/** Runs ffmpeg on bytes. Rejects with its messages if it fails. */
 export async function ffmpeg(args: readonly string[], input: Buffer): Promise<Buffer> {
   const child = spawn('ffmpeg', ['-v', 'error', '-nostdin', ...args], { timeout: 60_000, killSignal: 'SIGKILL' });
   const parts: Buffer[] = [];
@@ -103,14 +102,14 @@ export async function ffmpeg(args: readonly string[], input: Buffer): Promise<Bu
   return Buffer.concat(parts);
 }
 
-/** Decodes to mono, of the rate of recordings. */
+/** Decodes to mono, at this sample rate. */
 export async function decode(bytes: Buffer, sampleRate: number): Promise<Int16Array> {
   const pcm = await ffmpeg(['-i', 'pipe:0', '-f', 's16le', '-ac', '1', '-ar', String(sampleRate), 'pipe:1'], bytes);
   return new Int16Array(pcm.buffer, pcm.byteOffset, pcm.length >> 1);
 }
 
 export interface PlacedFrame extends Frame {
-  /** Of its first byte. */
+  /** Offset of its first byte. */
   readonly at: number;
 }
 
@@ -130,7 +129,7 @@ export function framesIn(bytes: Buffer): PlacedFrame[] {
   return frames;
 }
 
-/** Pages of one link of Opus, the two of its heads with the first of its sound (RFC 3533; positions: RFC 7845, 4). */
+/** The pages of one link of Opus; the two header pages are joined with the first audio page (RFC 3533; positions: RFC 7845, 4). */
 function pagesIn(bytes: Buffer): Frame[] {
   const pages: Frame[] = [];
   let head: Buffer[] = [];
@@ -152,7 +151,7 @@ function pagesIn(bytes: Buffer): Frame[] {
   return pages;
 }
 
-/** How far ffmpeg's decoder has the tones from where they should be, milliseconds; the largest. */
+/** The largest distance of a tone from its expected place, by ffmpeg's decoder, milliseconds. */
 export async function misplacedMs(file: ToneFile): Promise<number> {
   const { sampleRate, frameSamples } = CODECS[file.codec];
   const frameMs = (frameSamples * 1000) / sampleRate;

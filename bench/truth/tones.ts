@@ -1,20 +1,21 @@
 /**
- * The sound of the experiment: tones that follow one another without a break, each for about two seconds, so that every title is one tone. A
- * stream has a band of its own, so that several are told apart in one recording:
+ * The sound of the experiment: consecutive tones of about two seconds, one for each title. Each stream has its own band, so that one recording can
+ * have several streams:
  *
  *   Hz   400   480   560  …   band 0, 1, 2 … of tone 0, then all bands of tone 1, …
  *
- * Title number n sounds as tone n % TONES: unambiguous while sound comes less than TONES * STEP_MS after its title. Pure.
+ * Title number n sounds as tone n % TONES, which is unambiguous while sound is less than TONES * STEP_MS after its title. Pure.
  */
 
-/** Tones of a band, and bands: streams that may play into one sink. */
+/** Number of tones in a band. */
 export const TONES = 12;
+/** Number of bands, and so of streams in one sink. */
 export const BANDS = 9;
 const LOWEST_HERTZ = 400;
 const SPACING_HERTZ = 80;
 const AMPLITUDE = 0.09;
 
-/** The mean of a tone's length. */
+/** Mean duration of a tone. */
 export const STEP_MS = 2000;
 const SPREAD_MS = 1000;
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
@@ -24,9 +25,9 @@ export function hertzOf(band: number, number: number): number {
 }
 
 /**
- * Moments at which a tone begins, milliseconds; tone 0 begins at 0 and is not among them. They are spread evenly over the
- * second, and so over whatever a server does a few times a second: steps of 1.6 and 2.6 s, by the golden ratio.
- * @param quietSeconds before the first of them
+ * The starts of tones, milliseconds, without tone 0, which begins at 0. They are spread evenly over the second, and so over everything that a server
+ * does a few times a second: steps of 1.6 and 2.6 s, by the golden ratio.
+ * @param quietSeconds time before the first of them
  */
 export function schedule(band: number, seconds: number, quietSeconds: number): number[] {
   const count = Math.floor((seconds - quietSeconds - SPREAD_MS / 1000) / (STEP_MS / 1000));
@@ -35,9 +36,9 @@ export function schedule(band: number, seconds: number, quietSeconds: number): n
 }
 
 /**
- * The tones as mono s16le.
+ * Renders the tones as mono s16le.
  * @param changes first samples of tones 1, 2, …
- * @param restless with noise that comes and goes: an encoder of a variable bit rate is as busy as with music
+ * @param restless adds intermittent noise, so that an encoder with a variable bitrate behaves as with music
  */
 export function render(options: {
   readonly band: number;
