@@ -37,7 +37,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
 };
 
-/** How often an anchor may be used, directly or by aliases of aliases: enough for a thousand channels, a stop to those that multiply endlessly. */
+/** How often an anchor may be used, even by aliases of aliases: enough for a thousand channels, but not for those that multiply endlessly. */
 const MAX_ALIASES = 3000;
 
 const UNQUOTED_VARIABLE = `Put \${…} in quotes here: within { } and [ ] YAML reads its brackets as structure`;

@@ -51,7 +51,8 @@ function linesOf(block: string): string[] {
 }
 
 const ROW = new RegExp(`^(?: {2}[a-z]+ +| +→ )((?:${PROGRAMS}|sysctl) .+?)(?: {3}.*)?$`, 'gm');
-const USAGE = /^usage: (.+?)(?: \[.*| [A-Z].*)?$/gm; /** Not where each comes to its end. */
+const USAGE = /^usage: (.+?)(?: \[.*| [A-Z].*)?$/gm;
+/** A command whose end the patterns above do not find. */
 const LEFT = /\b(npx airsplice|node \S*main\.js|npm (run|start)|(?<!of )systemctl|sysctl -w)\b.*/;
 
 /** The lines to type in the output of a command. Throws if the end of a command is not clear. */
