@@ -25,7 +25,7 @@ export interface RequestOptions {
 
 interface Waiting {
   readonly read: (answer: unknown) => unknown;
-  readonly resolve: (answer: never) => void;
+  readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly timer: NodeJS.Timeout | undefined;
 }
@@ -50,7 +50,7 @@ export class Requests {
     return new Promise((resolve, reject) => {
       const late = () => this.fail(id, new RequestTimeout(`${this.#peer} has not answered within ${timeoutMs} ms`));
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
-      this.#waiting.set(id, { read, resolve, reject, timer });
+      this.#waiting.set(id, { read, resolve: (answer) => resolve(answer as T), reject, timer });
       send(number);
     });
   }
@@ -58,7 +58,7 @@ export class Requests {
   /** Throws the error of `read`. */
   answer(id: number | string, answer: unknown): void {
     const read = this.#waiting.get(id)?.read(answer);
-    this.#take(id)?.resolve(read as never);
+    this.#take(id)?.resolve(read);
   }
 
   fail(id: number | string, error: unknown): void {

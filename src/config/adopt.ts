@@ -8,8 +8,6 @@
 import type { LoadedConfig } from './load.js';
 import type { ChannelConfig } from './schema.js';
 
-type Section = Record<string, unknown>;
-
 /** @param next must not be used afterwards: parts of it become parts of `live` */
 export function adoptConfig(live: LoadedConfig, next: LoadedConfig): void {
   const known = channelsOf(live);
@@ -17,11 +15,11 @@ export function adoptConfig(live: LoadedConfig, next: LoadedConfig): void {
     for (const [key, config] of Object.entries(channels)) {
       const kept = known.get(key);
       if (kept === undefined) continue;
-      assign(kept as unknown as Section, config as unknown as Section);
+      assign(kept, config);
       channels[key] = kept;
     }
   }
-  assign(live as unknown as Section, next as unknown as Section);
+  assign(live, next);
 }
 
 /** The channels of all stations, by key. */
@@ -29,16 +27,16 @@ export function channelsOf({ stations }: Pick<LoadedConfig, 'stations'>): Map<st
   return new Map(Object.values(stations).flatMap(({ channels }) => Object.entries(channels)));
 }
 
-function assign(live: Section, next: Section): void {
-  for (const name of Object.keys(live)) if (!Object.hasOwn(next, name)) delete live[name];
+function assign(live: object, next: object): void {
+  for (const name of Object.keys(live)) if (!Object.hasOwn(next, name)) Reflect.deleteProperty(live, name);
   for (const [name, value] of Object.entries(next)) {
-    const before = live[name];
+    const before: unknown = Reflect.get(live, name);
     if (before !== value && isSection(before) && isSection(value)) assign(before, value);
-    else live[name] = value;
+    else Reflect.set(live, name, value);
   }
 }
 
 /** Whether it is a map of options, not a list, secret or function. */
-function isSection(value: unknown): value is Section {
+function isSection(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -113,7 +113,7 @@ function pairOf(node: unknown, name: string): Pair<Node, Node> | undefined {
 /** The comments above and after a member. The comment above the first member is the map's. */
 function commentOf(map: unknown, pair: Pair<Node, Node> | undefined): string {
   if (pair === undefined || !isMap(map)) return '';
-  const above = [map.items[0] === (pair as unknown) ? map.commentBefore : '', pair.key.commentBefore];
+  const above = [map.items[0] === pair ? map.commentBefore : '', pair.key.commentBefore];
   return [...above, pair.value?.comment]
     .map(textOf)
     .filter((text) => text !== '')

@@ -152,7 +152,7 @@ export function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
-  return schema as unknown as ObjectSchema;
+  return schema as ObjectSchema;
 }
 
 /** The push's schema with what each field is for, and how long it may be. */

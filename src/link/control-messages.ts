@@ -3,7 +3,13 @@
  * and has no other effect. What each says: README.md.
  */
 
-import type { AdminState, HubQuestion, ProcessQuestion } from '../admin/admin-reports.js';
+import type {
+  AdminState,
+  HubQuestion,
+  HubQuestions,
+  ProcessQuestion,
+  ProcessQuestions,
+} from '../admin/admin-reports.js';
 import { encode, parse } from '../metadata/codec.js';
 import type { PushInput } from '../metadata/push-input.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
@@ -50,11 +56,11 @@ export interface AskedPush {
 }
 export interface AskedHub {
   readonly question: HubQuestion;
-  readonly ask: unknown;
+  readonly ask: HubQuestions[HubQuestion]['ask'];
 }
 export interface AskedProcess {
   readonly question: ProcessQuestion;
-  readonly ask: unknown;
+  readonly ask: ProcessQuestions[ProcessQuestion]['ask'];
 }
 export type Question = keyof Questions;
 

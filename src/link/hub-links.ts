@@ -20,6 +20,7 @@ import type { States } from '../titles/engine.js';
 import type { PushDecisions } from '../titles/push-decider.js';
 import { AppliedTurns } from './applied-turns.js';
 import {
+  type AskedHub,
   type AskedProcess,
   type FromHub,
   MAX_STATE_BYTES,
@@ -74,7 +75,7 @@ export interface HubLinksParts {
   /** The last metrics of a worker that exits. */
   onLastMetrics(worker: number, metrics: unknown): void;
   /** Answers a request of an operator to the hub alone. */
-  onAdmin?(question: HubQuestion, ask: unknown): Promise<unknown>;
+  onAdmin?(question: HubQuestion, ask: AskedHub['ask']): Promise<unknown>;
   /** The hub's own answer to a request to every process; undefined: none. */
   ownAnswer?(asked: AskedProcess): unknown;
   onError(error: unknown): void;

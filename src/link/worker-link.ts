@@ -65,7 +65,7 @@ export interface WorkerLinkParts {
   /** The keys of TLS tickets, which the next hub continues to use; null: none are known yet. */
   tickets?(): TicketKeys | null;
   /** Answers a request of an operator to this process. */
-  onAdmin?(question: ProcessQuestion, ask: unknown): unknown;
+  onAdmin?(question: ProcessQuestion, ask: AskedProcess['ask']): unknown;
   /** The hub speaks another version of the link, and the connection ends. */
   onOtherVersion(error: OtherVersion): void;
   onError(error: unknown): void;

@@ -28,7 +28,7 @@ export function parsePushTime(text: string): number | null {
     const parts = DATE_TIME.exec(text);
     return parts === null ? null : momentOf(parts);
   }
-  const [, whole, fraction = ''] = unix as unknown as [string, string, string?];
+  const [, whole = '', fraction = ''] = unix;
   const seconds = Number(`${whole}.${fraction.slice(0, 3)}`);
   return inRange(/^\d+$/.test(whole) && whole.length === MS_DIGITS ? Math.trunc(seconds) / 1000 : seconds);
 }

@@ -81,7 +81,8 @@ export interface SalvagedState {
 export function salvageState(channel: string, value: unknown): SalvagedState {
   if (typeof value !== 'object' || value === null) return { state: EMPTY_STATE, bad: ['it is not an object'] };
   const given = value as Readonly<Record<string, unknown>>;
-  const state: Record<string, unknown> = { ...EMPTY_STATE, ...given };
+  const empty: Readonly<Record<string, unknown>> = { ...EMPTY_STATE };
+  const state = { ...empty, ...given };
   const bad: string[] = [];
   for (const [name, schema] of Object.entries(members)) {
     if (given[name] === undefined) continue;
@@ -89,7 +90,7 @@ export function salvageState(channel: string, value: unknown): SalvagedState {
     if (reason === null) state[name] = read;
     else {
       bad.push(`${name}: ${reason}`);
-      state[name] = (EMPTY_STATE as unknown as Record<string, unknown>)[name];
+      state[name] = empty[name];
     }
   }
   for (const part of RECORDS) {

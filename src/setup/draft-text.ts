@@ -9,7 +9,7 @@ const SHORT_CHARACTERS = 60;
 /** @param schema where editors find the JSON Schema @param example the file that explains every option @param title the first line */
 export function draftText(draft: Draft, title: string, schema: string, example: string): string {
   const document = new Document(draft.options, { aliasDuplicateObjects: false });
-  const root = document.contents as unknown as YAMLMap;
+  const root = document.contents as YAMLMap;
   for (const { key } of root.items as Pair<Node>[]) key.spaceBefore = true;
   flatten(root);
   for (const { path, text } of draft.comments) commentOn(root, path, text);

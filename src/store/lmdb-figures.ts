@@ -17,29 +17,25 @@ export class LmdbFigures {
   }
 
   read(kind: string, scope: string, { fromMs, beforeMs, limit }: FigurePage): StoredFigure[] {
-    const range = { start: [kind, scope, fromMs] as LmdbKey, end: [kind, scope, beforeMs] as LmdbKey, limit };
+    const range = { start: [kind, scope, fromMs], end: [kind, scope, beforeMs], limit };
     return [...this.#database.getRange(range)].map(({ key, value }) => ({ atMs: key[2], text: value }));
   }
 
   /** One read for each scope, however many figures it has. */
   scopes(kind: string): string[] {
     const scopes: string[] = [];
-    const end = [kind, AFTER_ALL] as unknown as LmdbKey;
-    let start = [kind] as unknown as LmdbKey;
+    const end = [kind, AFTER_ALL];
+    let start = [kind];
     for (;;) {
       const [key] = [...this.#database.getKeys({ start, end, limit: 1 })];
       if (key === undefined) return scopes;
       scopes.push(key[1]);
-      start = [kind, key[1], AFTER_ALL] as unknown as LmdbKey;
+      start = [kind, key[1], AFTER_ALL];
     }
   }
 
   count(kind: string, scope: string): number {
-    const [start, end] = [
-      [kind, scope],
-      [kind, scope, AFTER_ALL],
-    ] as unknown as [LmdbKey, LmdbKey];
-    return this.#database.getKeysCount({ start, end });
+    return this.#database.getKeysCount({ start: [kind, scope], end: [kind, scope, AFTER_ALL] });
   }
 
   /** Within a transaction of lmdb.ts. */

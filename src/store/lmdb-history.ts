@@ -3,7 +3,7 @@
  * which old ones it displaces. Its owner, the store, writes them in the transaction of the state that the titles belong to.
  */
 
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database, RangeOptions, RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
@@ -19,13 +19,6 @@ interface HistoryChange {
   readonly wanted: readonly HistoryText[];
   readonly former: readonly HistoryText[];
   readonly count?: number;
-}
-
-interface HistoryRange {
-  readonly start: HistoryKey;
-  readonly end: HistoryKey;
-  readonly limit?: number;
-  readonly reverse?: boolean;
 }
 
 /** The longest time between two titles. An entry after a longer one was written while the clock was ahead. */
@@ -64,9 +57,8 @@ export class LmdbHistory {
   read(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
     const wallMs = this.#time.ms();
     const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
-    const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
     const page: HistoryEntry[] = [];
-    for (const { key, value } of this.#database.getRange(range)) {
+    for (const { key, value } of this.#database.getRange({ start, end: [channel], reverse: true })) {
       if (page.length === limit) break;
       // A reverse range of lmdb includes its start.
       if (beforeMs !== undefined && key[1] >= beforeMs) continue;
@@ -150,7 +142,7 @@ export class LmdbHistory {
   /** The entry of the same play, with its key and text; undefined: there is none. */
   #ofPlay(channel: string, entry: HistoryEntry): readonly [HistoryKey, string, HistoryEntry] | undefined {
     const range = { start: [channel, entry.fromMs], end: [channel, entry.fromMs, AFTER_ALL] };
-    for (const { key, value } of this.#database.getRange(range as unknown as { start: HistoryKey; end: HistoryKey })) {
+    for (const { key, value } of this.#database.getRange(range)) {
       const there = this.#entry(channel, value);
       if (there !== null && isSamePlay(there, entry)) return [key, value, there];
     }
@@ -186,7 +178,7 @@ export class LmdbHistory {
       this.#begun.note(channel, fromMs, this.#clock.now());
       return [];
     }
-    const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] } as unknown as HistoryRange;
+    const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] };
     const above = this.#entries(channel, { ...after, limit: MAX_FROM_AHEAD + 1 });
     this.#begun.includeAll(channel, fromMs, above);
     const nowMs = this.#clock.now();
@@ -194,14 +186,14 @@ export class LmdbHistory {
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)!.fromMs, nowMs) : 0;
     this.#begun.note(channel, fromMs, nowMs);
     if (!isMoved) return [];
-    const before = { start: [channel, fromMs], end: [channel], reverse: true, limit: 2 } as unknown as HistoryRange;
+    const before = { start: [channel, fromMs], end: [channel], reverse: true, limit: 2 };
     const below = this.#entries(channel, before).find((entry) => entry.fromMs < fromMs);
     const placed = putBefore(above, below, fromMs, agoMs);
     const moved = above.map((entry, i) => [entry, placed.above[i]!] as const);
     return below === placed.below ? moved : [[below!, placed.below!], ...moved];
   }
 
-  #entries(channel: string, range: HistoryRange): HistoryEntry[] {
+  #entries(channel: string, range: RangeOptions): HistoryEntry[] {
     return [...this.#database.getRange(range)].flatMap(({ value }) => this.#entry(channel, value) ?? []);
   }
 
@@ -219,7 +211,7 @@ export class LmdbHistory {
       for (const [, fromMs] of this.#database.getKeys({
         start: [channel, wallMs],
         end: [channel, AFTER_ALL],
-      } as never)) {
+      })) {
         if (fromMs - lastMs > NEXT_WITHIN_MS) break;
         lastMs = fromMs;
       }
@@ -230,11 +222,12 @@ export class LmdbHistory {
   }
 
   /** The last key before this one, in the same channel; if it has no moment, in a channel before it. */
-  #lastKey(before: readonly unknown[]): HistoryKey | undefined {
+  #lastKey(before: [string] | [string, number]): HistoryKey | undefined {
     const end = before.length > 1 ? { end: [before[0]] } : {};
-    const range = { start: before, ...end, reverse: true, limit: 2 } as unknown as HistoryRange;
     // A reverse range of lmdb includes its start.
-    return [...this.#database.getKeys(range)].find((key) => before.length > 1 || key[0] !== before[0]);
+    return [...this.#database.getKeys({ start: before, ...end, reverse: true, limit: 2 })].find(
+      (key) => before.length > 1 || key[0] !== before[0],
+    );
   }
 
   /** Null: it cannot be read. One damaged entry must not hide the others. */
@@ -248,6 +241,6 @@ export class LmdbHistory {
   }
 }
 
-function allOf(channel: string): { start: HistoryKey; end: HistoryKey } {
-  return { start: [channel] as unknown as HistoryKey, end: [channel, AFTER_ALL] as unknown as HistoryKey };
+function allOf(channel: string): RangeOptions {
+  return { start: [channel], end: [channel, AFTER_ALL] };
 }

@@ -289,7 +289,7 @@ t.test('a request or an answer that is not as it should be fails alone, and the 
   hub.onError = (error) => errors.push(error);
   const worker = new TitleWorker(t, 1, path, clock);
   const { link } = worker;
-  const everywhere = (ask: unknown) => link.ask('everywhere', { question: 'end', ask });
+  const everywhere = (ask: { channel?: string }) => link.ask('everywhere', { question: 'end', ask });
   await t.rejects(everywhere({}), { name: 'Refusal', kind: 'internal' });
   t.match(errors, [/ask of end: .*names no listeners/], 'which is logged');
   worker.said = 3;

@@ -1,5 +1,6 @@
 /** The clients of all workers, as the hub reaches them: over the links, and by the shared counts. */
 
+import type { ProcessQuestions } from '../../admin/admin-reports.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
 import { HubLinks } from '../../link/hub-links.js';
@@ -42,7 +43,7 @@ export class LinkedClients implements HubClients {
   readonly onAdmitted = () => undefined;
   readonly onVerdict: HubClients['onVerdict'];
   readonly used: HubClients['used'] = async () =>
-    (await this.links.everywhere({ question: 'used', ask: null })) as never;
+    (await this.links.everywhere({ question: 'used', ask: null })) as ProcessQuestions['used']['answer'][];
   readonly fits: HubClients['fits'] = (change) => this.links.fits(change);
   /** Includes those of this process, which no message has. */
   readonly counts: HubClients['counts'] = () => {
@@ -116,7 +117,7 @@ export class LinkedClients implements HubClients {
       onGone: () => {
         this.#hasLostWorker = true;
       },
-      onAdmin: (question, ask) => admin.answer(question, ask as never),
+      onAdmin: (question, ask) => admin.answer(question, ask),
       ownAnswer: ({ question, ask }) => {
         if (question === 'refusals') return lastRefusals(refusals);
         return question === 'log' ? linesOf(lines, (ask as { afterMs: number }).afterMs, process) : undefined;

@@ -116,7 +116,7 @@ export class LinkedWorker {
         this.#hasBegun = true;
       },
       metrics: () => this.#metrics.registry.plain(),
-      onAdmin: (question, ask) => this.clients.worker.admin.answer(question, ask as never),
+      onAdmin: (question, ask) => this.clients.worker.admin.answer(question, ask),
       onOtherVersion: (error) => this.#parts.onOtherVersion(error, this.#hasBegun),
     });
   }

@@ -189,10 +189,8 @@ async function masterUrl(sentinel: string, options: RedisOptions): Promise<strin
   client.on('error', () => undefined);
   try {
     await within(answerMs, client.connect());
-    const place = (await within(
-      answerMs,
-      client.sendCommand(['SENTINEL', 'get-master-addr-by-name', master]),
-    )) as unknown as readonly string[] | null;
+    const asked = client.sendCommand<readonly string[] | null>(['SENTINEL', 'get-master-addr-by-name', master]);
+    const place = await within(answerMs, asked);
     if (place === null) throw new Error(`it knows no master ${master}`);
     const found = new URL(url);
     const host = place[0]!;

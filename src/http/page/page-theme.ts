@@ -51,7 +51,7 @@ function readable(accent: string, grounds: readonly string[], end: number): Acce
 
 /** @returns hue in degrees, saturation and lightness from 0 to 1 (CSS Color 4, 7) */
 function hslOf(rgb: Rgb): readonly [hue: number, saturation: number, lightness: number] {
-  const [r, g, b] = rgb.map((part) => part / 255) as unknown as Rgb;
+  const [r, g, b] = [rgb[0] / 255, rgb[1] / 255, rgb[2] / 255];
   const [high, low] = [Math.max(r, g, b), Math.min(r, g, b)];
   const [wide, lightness] = [high - low, (high + low) / 2];
   if (wide === 0) return [0, 0, lightness];
@@ -70,17 +70,18 @@ export function hslToRgb(hue: number, saturation: number, lightness: number): Rg
 }
 
 function rgbOf(hex: string): Rgb {
-  return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
+  const part = (at: number) => Number.parseInt(hex.slice(at, at + 2), 16);
+  return [part(1), part(3), part(5)];
 }
 
 function hexOf(rgb: Rgb): string {
   return `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`;
 }
 
-function luminance(rgb: Rgb): number {
-  const [r, g, b] = rgb.map((part) => {
+function luminance([r, g, b]: Rgb): number {
+  const linear = (part: number) => {
     const share = part / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  }) as unknown as Rgb;
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
 }

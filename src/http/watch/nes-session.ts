@@ -135,7 +135,7 @@ export class NesSession {
       if (path.includes('?')) throw bad('Subscription path cannot contain query');
       const match = PATH.exec(path);
       if (match === null) throw new Refusal('not-found', 'Subscription not found');
-      const [, name, id] = match as unknown as [string, string, string];
+      const [, name = '', id = ''] = match;
       const topic = { scope: SCOPES[name]!, id };
       this.#parts.checkExists(topic);
       if (others >= this.#parts.maxSubscriptions) {

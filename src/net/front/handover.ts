@@ -21,7 +21,7 @@ const NOTHING = Buffer.alloc(0);
 export function detach(socket: Socket): Buffer {
   const ahead: Buffer[] = [];
   for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) ahead.push(chunk as Buffer);
-  const inner = socket as unknown as Readable;
+  const inner = socket as Readable;
   if (inner._handle) {
     inner._handle.readStop();
     inner._handle.reading = false;
