@@ -84,22 +84,9 @@ export class OwnLive implements ChannelLive {
   }
 }
 
-const MEMBERS: { readonly [Name in keyof ChannelLive]: true } = {
-  onAirSinceMs: true,
-  silentSinceMs: true,
-  missingSinceMs: true,
-  isSilence: true,
-  onAir: true,
-  contentType: true,
-  sends: true,
-  format: true,
-  facts: true,
-  hopeful: true,
-};
-
-/** The state as whatever feeds the channel has it: its sources here, or another process. */
+/** The state as whatever feeds the channel has it: its sources here, or another process. The getters of OwnLive are the list of its members. */
 export function liveOf(feeding: () => ChannelLive): ChannelLive {
-  const names = Object.keys(MEMBERS) as (keyof ChannelLive)[];
-  const gets = names.map((name) => [name, { get: () => feeding()[name], enumerable: true }]);
+  const own = Object.entries(Object.getOwnPropertyDescriptors(OwnLive.prototype)).filter(([, { get }]) => get);
+  const gets = own.map(([name]) => [name, { get: () => feeding()[name as keyof ChannelLive], enumerable: true }]);
   return Object.defineProperties({}, Object.fromEntries(gets)) as ChannelLive;
 }

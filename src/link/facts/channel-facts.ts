@@ -91,20 +91,17 @@ export function linkedLive(clock: Clock): LinkedLive {
   );
 }
 
-function liveFrom(said: ChannelFacts, clock: Clock): ChannelLive {
-  const { onAirSinceMs, isSilence, onAir, onAirType, sends = null, facts, hopeful, sampleRate, channels } = said;
+function liveFrom({ onAirType, sends = null, facts, ...said }: ChannelFacts, clock: Clock): ChannelLive {
+  const { sampleRate, channels } = said;
   const codec = codecOf(sends);
   const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
   return {
-    onAirSinceMs,
+    ...said,
     silentSinceMs: own(said.silentSinceMs),
     missingSinceMs: own(said.missingSinceMs),
-    isSilence,
-    onAir,
     contentType: onAirType ?? undefined,
     sends,
     format: codec === undefined ? null : { codec, sampleRate, channels },
     facts: facts ?? undefined,
-    hopeful,
   };
 }
