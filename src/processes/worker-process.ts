@@ -21,16 +21,15 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const clock = new SystemClock();
   const core = makeCore(config, clock, opened.log, boot.number);
   let { hub } = boot;
+  let work: WorkerProcess | null = null;
   inbox.onMessage = (message, socket) => {
     socket?.destroy();
-    if (message.type === 'hub') hub = message.hub;
+    if (message.type !== 'hub') return;
+    hub = message.hub;
+    work?.follow(hub);
   };
   const accessLog = await openAccessLog(config, core.repeats);
-  const work = new WorkerProcess(core, hub, { ...parts, clock, accessLog });
-  inbox.onMessage = (message, socket) => {
-    socket?.destroy();
-    if (message.type === 'hub') work.follow(message.hub);
-  };
+  work = new WorkerProcess(core, hub, { ...parts, clock, accessLog });
   await work.start();
   return work;
 }
