@@ -1,4 +1,4 @@
-/** What operators see of the server and ask of it, as plain data, in one process and over a link. Times are unix milliseconds. */
+/** Reports for operators, and their questions, as plain data, in one process and over a link. Times are unix milliseconds. */
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
 import type { HlsState } from '../hls/channel-hls.js';
@@ -15,30 +15,29 @@ import type {
 
 export type { AdminBlock, ChannelFallback, ListenerReport, LogLine, RefusalReport, SessionReport, WatcherReport };
 
-/** A source of a channel. */
 export interface SourceReport {
   /** Its index in the configuration, from 0. */
   readonly place: number;
   readonly kind: 'encoder' | 'pull' | 'file';
   readonly state: 'idle' | 'starting' | 'up';
   readonly isOnAir: boolean;
-  /** Of an encoder: its address and User-Agent; "": unknown. */
+  /** An encoder's; "": unknown. */
   readonly address: string;
+  /** An encoder's User-Agent; "": unknown. */
   readonly agent: string;
-  /** Since when an encoder or upstream has been connected; null: it is not, or it is a file. */
+  /** When an encoder or upstream connected; null: it is not connected, or it is a file. */
   readonly sinceMs: number | null;
   /** Measured over 10 s; 0: unknown yet. */
   readonly bitrateKbps: number;
   readonly contentType: string | null;
   /** Present faults: stalled, unsteady, bitrate-off, silent. */
   readonly troubles: readonly string[];
-  /** Event → how often it was reported since the start. */
+  /** Event → number of reports since the start. */
   readonly events: Readonly<Record<string, number>>;
-  /** Of an upstream: the number of the URL in use, from 1; null: none. */
+  /** The number of an upstream's URL in use (from 1); null: none. */
   readonly upstream: number | null;
 }
 
-/** A channel and its sources. */
 export interface ChannelSources {
   readonly channel: string;
   /** The index of the source on air; null: none. */
@@ -46,9 +45,9 @@ export interface ChannelSources {
   /** The index of the source that an operator has chosen; null: the best one plays. */
   readonly pinned: number | null;
   readonly onAirSinceMs: number | null;
-  /** Since when there has been no audio; null: there is. */
+  /** When its audio ended; null: there is audio. */
   readonly silentSinceMs: number | null;
-  /** The mount that stands in for it while it has no audio; null: none does. */
+  /** The mount whose audio replaces its own while it has none; null: none. */
   readonly fallback: string | null;
   readonly hls: HlsState | null;
   readonly sources: readonly SourceReport[];
@@ -69,13 +68,14 @@ export interface ChannelReport extends ChannelSources {
   readonly audioChannels: number;
   readonly title: string;
   readonly nextTitle: string;
-  /** Pushes that wait for their time. */
+  /** Number of pushes that wait for their time. */
   readonly held: number;
-  /** Different listeners, as far as connections show it, and connections; peaks since the start. `hlsListeners`: HlsCrowd's estimate, beside them. */
+  /** Number of distinct listeners, as far as connections show it. Peaks are those since the start. */
   readonly listeners: number;
   readonly peakListeners: number;
   readonly connections: number;
   readonly peakConnections: number;
+  /** HlsCrowd's estimate, not in `listeners`. */
   readonly hlsListeners: number;
   readonly maxListeners: number | null;
   /** The lag of the median listener behind the live edge; null: there are no listeners. */
@@ -83,7 +83,6 @@ export interface ChannelReport extends ChannelSources {
   readonly isPublic: boolean;
 }
 
-/** The tape of a channel. */
 export interface TapeReport {
   /** Audio in complete segments. */
   readonly heldMs: number;
@@ -91,8 +90,9 @@ export interface TapeReport {
   readonly segments: number;
   /** Bytes between two ICY blocks; null: titles are in the stream itself (Ogg). */
   readonly metaint: number | null;
-  /** The configured delay behind the source, and how much audio is in the delay line now. */
+  /** As configured. */
   readonly delayMs: number;
+  /** In the delay line now. */
   readonly delayedMs: number;
 }
 
@@ -100,29 +100,29 @@ export interface TapeReport {
 export interface TapeTitle {
   readonly id: string;
   readonly title: string;
-  /** Where it takes effect: milliseconds of audio behind the live edge; of the first one at least. */
+  /** Its distance from the live edge, milliseconds of audio; a minimum for the first title. */
   readonly behindMs: number;
 }
 
-/** Details of one channel, from the process with the sources. */
+/** Details of one channel, from the hub. */
 export interface ChannelDepth {
   /** Oldest first. */
   readonly timeline: readonly TimelineEntry[];
   /** Null: there was no audio yet. */
   readonly tape: TapeReport | null;
-  /** Oldest first: the one in force at the beginning of the tape, and those after it. */
+  /** Oldest first: the title in force at the beginning of the tape, and later ones. */
   readonly titles: readonly TapeTitle[];
 }
 
-/** Figures of one channel's listeners, of one process or of all. */
+/** Figures about one channel's listeners, in one process or in all. */
 export interface CrowdReport {
-  /** Ending → how many since the process started. */
+  /** Ending → number since the process started. */
   readonly endings: Readonly<Record<string, number>>;
-  /** By whole seconds behind the live edge: how many listeners; the last one counts all that are further behind. */
+  /** Number of listeners by whole seconds behind the live edge; the last includes all that are further behind. */
   readonly bySecondsBehind: readonly number[];
 }
 
-/** Selects listeners that match all members that are present. */
+/** Selects the listeners that match all present members. */
 export interface ListenerFilter {
   readonly ids?: readonly string[] | undefined;
   readonly channel?: string | undefined;
@@ -132,16 +132,16 @@ export interface ListenerFilter {
   readonly agent?: string | undefined;
 }
 
-/** The ages of one process's listeners. */
+/** The ages of the listeners of one process. */
 export interface ListenerAges {
   readonly process: number;
-  /** Of those that match. */
+  /** Number of matching listeners. */
   readonly total: number;
-  /** When they connected, oldest first, by the system's monotonic clock; only the first ones. */
+  /** When they connected, oldest first, by the system's monotonic clock; at most as many as requested. */
   readonly startedMs: readonly number[];
 }
 
-/** A push token that was made here. */
+/** A push token that an operator has created. */
 export interface MadeToken {
   readonly id: string;
   readonly channel: string;
@@ -150,11 +150,11 @@ export interface MadeToken {
   readonly by: string;
   /** SHA-256, in hexadecimal. */
   readonly sha256: string;
-  /** When it expires, after another one has replaced it; null: never. */
+  /** When it expires, if another token has replaced it; null: never. */
   readonly untilMs: number | null;
 }
 
-/** Known in all processes. */
+/** State that all processes know. */
 export interface AdminState {
   readonly blocks: readonly AdminBlock[];
   readonly tokens: readonly MadeToken[];
@@ -164,7 +164,7 @@ export interface AdminState {
 export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [], logins: NO_LOGINS };
 
 export interface TokenReport {
-  /** Unique. Of the configuration's tokens: channel and index there, such as `config-demo-1`; those cannot be revoked here. */
+  /** Unique. A configured token has its channel and index there, such as `config-demo-1`, and cannot be revoked here. */
   readonly id: string;
   readonly channel: string;
   readonly name: string;
@@ -175,19 +175,18 @@ export interface TokenReport {
   readonly lastUsedMs: number | null;
 }
 
-/** Questions to all processes. */
 export interface ProcessQuestions {
   ages: { readonly ask: ListenerFilter & { readonly most: number }; readonly answer: ListenerAges };
-  /** Those at these positions by age, for each process by its number. */
+  /** The listeners at these positions by age, by the number of the process. */
   listeners: {
     readonly ask: ListenerFilter & {
       readonly places: Readonly<Record<string, { readonly from: number; readonly count: number }>>;
     };
     readonly answer: readonly ListenerReport[];
   };
-  /** How many were ended. */
+  /** The number of ended listeners. */
   end: { readonly ask: ListenerFilter; readonly answer: number };
-  /** How many were moved, and how many could not be. */
+  /** Numbers of listeners that were moved, and that could not be. */
   move: {
     readonly ask: { readonly filter: ListenerFilter; readonly to: string };
     readonly answer: { readonly moved: number; readonly refused: number };
@@ -199,17 +198,17 @@ export interface ProcessQuestions {
   watchers: { readonly ask: { readonly most: number }; readonly answer: readonly WatcherReport[] };
   refusals: { readonly ask: null; readonly answer: readonly RefusalReport[] };
   crowd: { readonly ask: { readonly channel: string }; readonly answer: CrowdReport };
-  /** Lines after this moment. */
+  /** Lines logged after this time. */
   log: { readonly ask: { readonly afterMs: number }; readonly answer: readonly LogLine[] };
-  /** Id of a token → when it was used last. */
+  /** Id of a token → its last use. */
   used: { readonly ask: null; readonly answer: Readonly<Record<string, number>> };
 }
 export type ProcessQuestion = keyof ProcessQuestions;
 
-/** Where the shared log of the cluster is: in Redis, at an origin, in this process. */
+/** The location of the cluster's shared log: in Redis, at an origin, in this process. */
 export type ClusterPlace = 'Redis' | 'an origin' | 'here';
 
-/** A node of a cluster, and what it knows of the others (src/cluster/README.md). */
+/** A node of a cluster, and its view of the others (src/cluster/README.md). */
 export interface ClusterReport {
   readonly node: string;
   /** The shared log. */
@@ -218,18 +217,18 @@ export interface ClusterReport {
     readonly reached: boolean;
     /** Seconds since the log was last read to its end. */
     readonly behindSeconds: number;
-    /** Seconds by which its own clock is ahead of the clock there. */
+    /** Seconds by which the node's own clock is ahead of the clock there. */
     readonly clockSeconds: number;
-    /** Changes that are not sent there yet. */
+    /** Number of changes that are not sent there yet. */
     readonly waitingChanges: number;
-    /** The number of the last change that it has read. */
+    /** The number of the last change that the node has read. */
     readonly position: number;
   };
-  /** What operators have to correct: a wrong clock, a channel with other settings at another node. */
+  /** Faults that operators must correct: a wrong clock, a channel with other settings at another node. */
   readonly warnings: readonly string[];
   /** The nodes that share audio, and when each was last seen. */
   readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
-  /** Which node feeds which channel. Empty: audio is not shared. */
+  /** The node that feeds each channel. Empty: audio is not shared. */
   readonly channels: readonly {
     readonly channelkey: string;
     /** '': none. */
@@ -240,31 +239,30 @@ export interface ClusterReport {
   }[];
 }
 
-/** Questions to the process with the sources. */
 export interface HubQuestions extends LoginQuestions {
-  /** Null: there is no cluster. */
+  /** Null: no cluster. */
   cluster: { readonly ask: null; readonly answer: ClusterReport | null };
   channels: { readonly ask: null; readonly answer: readonly ChannelSources[] };
-  /** Rejects with a Refusal where there is no such channel. */
+  /** Rejects with a Refusal if there is no such channel. */
   depth: { readonly ask: { readonly channel: string }; readonly answer: ChannelDepth };
-  /** Whether there was one. */
+  /** Whether one was connected. */
   endEncoder: { readonly ask: { readonly channel: string }; readonly answer: boolean };
-  /** Rejects with a Refusal if its encoder cannot become the one of the other channel. */
+  /** Rejects with a Refusal if its encoder cannot become that of the other channel. */
   moveEncoder: { readonly ask: { readonly channel: string; readonly to: string }; readonly answer: null };
   /** Chooses a source by its index; null: the best one plays again. Rejects with a Refusal if there is no such source, or it has no audio. */
   pin: { readonly ask: { readonly channel: string; readonly place: number | null }; readonly answer: ChannelSources };
   state: { readonly ask: null; readonly answer: AdminState };
-  /** When tokens were used last, by id; those of the configuration by channel and index. */
+  /** Last uses of tokens, by id; those of configured tokens by channel and index. */
   used: { readonly ask: null; readonly answer: Readonly<Record<string, number>> };
   block: { readonly ask: AdminBlock; readonly answer: null };
   /** Whether it was blocked. */
   unblock: { readonly ask: { readonly network: string }; readonly answer: boolean };
-  /** Replaces the one before. Rejects with a Refusal if there is no such channel or mount, or both are the same channel. */
+  /** Replaces the previous fallback. Rejects with a Refusal if there is no such channel or mount, or the mount is the channel's own. */
   putFallback: { readonly ask: ChannelFallback; readonly answer: null };
   /** Whether there was one. */
   removeFallback: { readonly ask: { readonly channel: string }; readonly answer: boolean };
   putToken: { readonly ask: MadeToken; readonly answer: null };
-  /** Replaces a token; the old one is valid until `untilMs` (null: ends at once). Rejects with a Refusal if it is gone or replaced already. */
+  /** Replaces a token; the old one is valid until `untilMs` (null: it ends at once). Rejects with a Refusal if it is gone or already replaced. */
   rotateToken: {
     readonly ask: { readonly id: string; readonly made: MadeToken; readonly untilMs: number | null };
     readonly answer: null;
@@ -274,7 +272,7 @@ export interface HubQuestions extends LoginQuestions {
 }
 export type HubQuestion = keyof HubQuestions;
 
-/** Sends questions. `all`: to all processes; those that do not answer in time are left out. */
+/** Sends questions. `all`: to all processes; the answers of those that are late are missing. */
 export interface AdminQueries {
   hub<Q extends HubQuestion>(question: Q, ask: HubQuestions[Q]['ask']): Promise<HubQuestions[Q]['answer']>;
   all<Q extends ProcessQuestion>(
@@ -283,7 +281,7 @@ export interface AdminQueries {
   ): Promise<readonly ProcessQuestions[Q]['answer'][]>;
 }
 
-/** The beginning of a secret name, enough to distinguish two. */
+/** The beginning of a metaid, which is secret: enough to distinguish two. */
 export function masked(metaid: string): string {
   return `${metaid.slice(0, Math.min(4, Math.floor(metaid.length / 4)))}…`;
 }

@@ -1,4 +1,4 @@
-/** Checks the questions of operators that come from another process (admin-reports.ts), and the answers of other processes. */
+/** Checks operators' questions that come from another process (admin-reports.ts), and the answers of other processes. */
 
 import * as z from 'zod';
 import { network, text, whole } from '../config/field.js';
@@ -31,7 +31,7 @@ const filter = {
   agent: cleaned(MAX_TEXT_BYTES).optional(),
 };
 
-/** Listeners to end or move: at least one member has to select them. */
+/** Selects listeners to end or move: at least one member is required. */
 const named = z
   .looseObject(filter)
   .refine((crowd) => Object.keys(filter).some((name) => crowd[name] !== undefined), { error: 'names no listeners' });
@@ -63,7 +63,7 @@ const logins = z.looseObject({
     .optional(),
 });
 
-/** What may be asked of the hub, by question. */
+/** Schemas of questions to the hub. */
 export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   cluster: nothing,
   channels: nothing,
@@ -84,7 +84,7 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   endLogin: endedLogin,
 };
 
-/** What may be asked of all processes, by question, and what each may answer. */
+/** Schemas of questions to all processes, and of their answers. */
 export const PROCESS_QUESTIONS: Readonly<
   Record<ProcessQuestion, { readonly ask: z.ZodType; readonly answer: z.ZodType }>
 > = {

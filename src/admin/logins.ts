@@ -1,6 +1,6 @@
 /**
- * What all processes share of logins to the operator page: the key by which their cookies are signed, and those that were ended before their time.
- * Pure. The key is made at the first login and kept in the store, so that logins outlive restarts.
+ * The state of logins to the operator page that all processes share: the key that signs their cookies, and the logins that were ended early. Pure.
+ * The key is generated at the first login and stored, so that logins outlive restarts.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -9,15 +9,15 @@ export interface EndedLogin {
   readonly id: string;
   /** Absent: ended by an older version. */
   readonly user?: string | undefined;
-  /** When its cookie is invalid by itself, unix milliseconds. */
+  /** When its cookie expires anyway, unix milliseconds. */
   readonly untilMs: number;
 }
 
 export interface LoginState {
-  /** base64url; "": nobody has logged in yet. */
+  /** base64url; "": no operator has logged in yet. */
   readonly key: string;
   readonly ended: readonly EndedLogin[];
-  /** Users all of whose logins were ended, and how often; absent: none. */
+  /** Users whose logins have all been ended at once, and how often; absent: none. */
   readonly renewed?: readonly RenewedUser[] | undefined;
 }
 
@@ -26,22 +26,22 @@ export interface RenewedUser {
   readonly times: number;
 }
 
-/** To the hub. */
+/** Questions to the hub. */
 export interface LoginQuestions {
-  /** Makes the key where there is none: all processes have it then. */
+  /** Generates the key if there is none, and resolves once all processes have it. */
   beginLogins: { readonly ask: null; readonly answer: null };
   endLogin: { readonly ask: EndedLogin; readonly answer: null };
 }
 
 export const NO_LOGINS: LoginState = { key: '', ended: [] };
-/** Ended logins of a user that are remembered. With one more, all of the user's logins end. */
+/** Limit on remembered ended logins of a user. One more ends all logins of the user. */
 export const MAX_ENDED_OF_USER = 100;
-/** Users whose logins were all ended, also those who are gone. With one more, everybody's end: a new key. */
+/** Limit on users in `renewed`, removed ones included. One more ends the logins of all users, by a new key. */
 export const MAX_RENEWED = 1000;
 
 const KEY_BYTES = 32;
 
-/** In what processes share. */
+/** Changes the logins in a larger state. */
 export function changed(make: (logins: LoginState) => LoginState) {
   return <S extends { readonly logins: LoginState }>(state: S): S => ({ ...state, logins: make(state.logins) });
 }
@@ -56,7 +56,7 @@ export function withEnded(state: LoginState, login: EndedLogin): LoginState {
   const rest = others.filter((other) => other.user !== user);
   if (others.length - rest.length < MAX_ENDED_OF_USER) return { ...state, ended: [...others, login] };
   const renewed = (state.renewed ?? []).filter((other) => other.user !== user);
-  // An older version did not say whose login it was.
+  // An older version did not report the user.
   if (user === undefined || renewed.length >= MAX_RENEWED) return { key: newKey(), ended: [] };
   return { ...state, ended: rest, renewed: [...renewed, { user, times: timesRenewed(state, user) + 1 }] };
 }
@@ -66,7 +66,7 @@ export function timesRenewed({ renewed = [] }: LoginState, user: string): number
   return renewed.find((other) => other.user === user)?.times ?? 0;
 }
 
-/** Without those that are invalid by themselves by now. */
+/** The state without logins that have expired anyway. */
 export function currentLogins(state: LoginState, nowMs: number): LoginState {
   return { ...state, ended: state.ended.filter(({ untilMs }) => untilMs > nowMs) };
 }

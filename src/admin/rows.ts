@@ -1,6 +1,6 @@
 /**
- * What is listed of all processes, row by row: one schema for the type, for the check of what another process reports (admin-schema.ts), and for
- * the API document (docs/admin-schemas.ts). Times are unix milliseconds.
+ * Rows of the lists over all processes: one schema for the type, for the check of another process's report (admin-schema.ts), and for the API
+ * document (docs/admin-schemas.ts). Times are unix milliseconds.
  */
 
 import * as z from 'zod';
@@ -10,12 +10,12 @@ import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 
-/** Of a line of a title, which has three texts of a push, and of what a client sent, such as its user agent. */
+/** Limit for a title line, which has three texts of a push, and for a client's text, such as its User-Agent. */
 export const MAX_TEXT_BYTES = 4 * MAX_PUSH.textBytes;
 
-/** Of one list, and up to where a page of one may end: pages have fewer. */
+/** Limit on rows in a list, and maximum position at which a page may end. */
 export const MAX_ROWS = 1_000_000;
-/** Of a listener, as it is asked for. */
+/** The id of a listener in a request. */
 export const listenerId = text(1, 64);
 
 export const channel = z.string().regex(KEY);
@@ -23,9 +23,9 @@ const words = cleaned(MAX_TEXT_BYTES);
 const ms = z.number().describe('Unix milliseconds.');
 const wallMs = moment.describe('Unix milliseconds.');
 
-/** A connection that listens. */
+/** A listener's connection. */
 export const listenerRow = z.object({
-  // Of the process and the connection: `3-1204`.
+  // The numbers of the process and the connection: `3-1204`.
   id: words,
   channel,
   mount: words.describe(
@@ -35,11 +35,12 @@ export const listenerRow = z.object({
   agent: words,
   referer: words,
   sinceMs: ms,
-  // How far what it hears is behind the live edge, milliseconds of audio.
+  // Distance of the audio that it hears from the live edge, milliseconds of audio.
   lagMs: z.number(),
   bytes: z.int().min(0),
-  // The title that it was sent last, and the one that it hears; "": none.
+  // The last title sent to it; "": none.
   title: words,
+  // "": none.
   hears: words,
   icy: z.boolean(),
   hls: z
@@ -47,16 +48,16 @@ export const listenerRow = z.object({
     .describe(
       'Whether it plays HLS: it has no connection of its own, and is let go when it asks for its playlist no more.',
     ),
-  // The beginning of it, null: it has none.
+  // Only its beginning; null: none.
   metaid: words.nullable(),
 });
 export type ListenerReport = Readonly<z.output<typeof listenerRow>>;
 
-/** A listener with a metaid, of which only the beginning is here; what was sent last, and what is heard. */
+/** A listener with a metaid, of which this is only the beginning; the last title written, and the one heard. */
 export const sessionRow = z.object({ metaid: words, channel, mount: words, written: words, heard: words });
 export type SessionReport = Readonly<z.output<typeof sessionRow>>;
 
-/** `scope` is channel, station or listener; `id` of a listener is the beginning of its metaid. */
+/** `scope` is channel, station or listener; the `id` of a listener is the beginning of its metaid. */
 export const watcherRow = z.object({ scope: words, id: words, address: words, sinceMs: ms });
 export type WatcherReport = Readonly<z.output<typeof watcherRow>>;
 
@@ -66,13 +67,13 @@ export const refusalRow = z.object({
   what: words,
   why: words,
   channel: words.nullable(),
-  // That an encoder asked for; null: none was named, or a process of an older version reports it.
+  // The mount in an encoder's request; null: none, or the report comes from a process of an older version.
   mount: words.nullable().default(null),
   status: counted,
 });
 export type RefusalReport = Readonly<z.output<typeof refusalRow>>;
 
-/** `line` is JSON as it was logged. */
+/** `line` is the logged JSON. */
 export const logRow = z.object({ atMs: ms, process: counted, line: cleaned(1024 * 1024) });
 export type LogLine = Readonly<z.output<typeof logRow>>;
 
@@ -86,7 +87,7 @@ export const blockRow = z.object({
 });
 export type AdminBlock = Readonly<z.output<typeof blockRow>>;
 
-/** The mount `to` stands in for a channel while that has no audio. */
+/** The mount `to` provides the audio of a channel that has none. */
 export const fallbackRow = z.object({
   channel,
   to: text(1, 255).regex(/^\//).describe('A mount.'),

@@ -2,12 +2,11 @@
 
 import type { Log } from '../base/log.js';
 
-/** The operator who acts. */
 export interface Actor {
   readonly name: string;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
-  /** The id of its connection. */
+  /** Its id. */
   readonly connection?: string | undefined;
 }
 
@@ -15,7 +14,7 @@ export interface Actor {
 const TEXT_CHARACTERS = 64;
 /** Texts of a completed act (titles, names, changes) are cut to this length. */
 const DONE_CHARACTERS = 500;
-/** Longer lists are cut to this many members. */
+/** Lists are cut to this length. */
 const MAX_MEMBERS = 20;
 
 export function auditDone(log: Log, actor: Actor, act: string, what: object): void {

@@ -72,9 +72,8 @@ export function compressed(request: IncomingMessage, body: CompressibleBody): Co
 }
 
 /**
- * Answers a GET or HEAD with the body in the coding that it prefers, or with 304.
- * Rejects, before anything is answered, if compression fails.
- * @param headers Content-Type, Cache-Control and all others of a 200
+ * Answers a GET or HEAD with the body in the coding that it prefers, or with 304. Rejects, before it answers, if compression fails.
+ * @param headers all of a 200
  */
 export async function sendCompressed(
   request: IncomingMessage,

@@ -16,7 +16,7 @@ export interface Exchange {
   readonly response: ServerResponse;
   /** That of its connection; used by endless answers, and by those that detach the connection. */
   readonly pipeline: Pipeline;
-  /** Those of the address; answers that are not written through `response` must add the headers in it. */
+  /** Those of the address; answers that bypass `response` must add their headers. */
   readonly roles: Roles;
 }
 

@@ -13,18 +13,17 @@ import type { Tally } from '../base/tally.js';
 /** A body counts twice: once for itself, once for its compressed forms, which are smaller. */
 export const FORMS = 2;
 
-/** A body whose bytes are counted. */
 interface CountedBody {
   readonly bytes: number;
 }
 
-/** The number of bytes that a body counts for. */
+/** Bytes that a body counts for. */
 export function weightOf(body: CountedBody): number {
   return FORMS * body.bytes;
 }
 
 export interface InFlightLimits {
-  /** Limit of the sum of weights (weightOf). A single body is always allowed. */
+  /** By weightOf. A single body is always allowed. */
   readonly bytes: number;
   /** The same for one origin (base/ip.ts). */
   readonly bytesPerAddress: number;

@@ -75,7 +75,7 @@ function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {})
   refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
 }
 
-/** Answers preflights (OPTIONS) of a read-only path with CORS, and refuses all methods but GET and HEAD. */
+/** For read-only paths with CORS: answers the preflight, and refuses writes. */
 export function allowPreflight(
   app: FastifyInstance,
   url: string,

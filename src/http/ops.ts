@@ -8,7 +8,7 @@ import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
 
 export interface Ops {
-  /** Whether the configuration is loaded, the store open, and the server listening and not shutting down; sources may be missing. */
+  /** Configuration loaded, store open, listening, not shutting down; sources may be missing. */
   readonly ready: boolean;
   /** This node's view of its cluster; null: it is not in one. */
   cluster(): Promise<object | null>;

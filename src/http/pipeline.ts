@@ -54,12 +54,12 @@ export class Pipeline {
     socket.off('data', this.#parse).on('data', this.#read);
   }
 
-  /** Whether the parser gets no more bytes, such as after the connection was detached. */
+  /** The parser gets no more bytes. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** A request has arrived. False: an answer is still pending, or the parser's work is over, and the connection is closed. */
+  /** A request has arrived. False: an answer is still pending, and the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#request !== null || this.#isOver) {
       this.#socket.destroy();
@@ -74,7 +74,7 @@ export class Pipeline {
     return true;
   }
 
-  /** Called once a second. Cuts the connection if its client has not taken a whole answer within `answerMs`. */
+  /** Once a second: cuts the connection if its client has not taken a whole answer within `answerMs`. */
   tidy(nowMs: number, answerMs: number): void {
     const response = this.#response;
     if (!(response instanceof WholeResponse) || !response.isWhole) this.#unread = null;
@@ -99,8 +99,8 @@ export class Pipeline {
   }
 
   /**
-   * Stops parsing. Calls `onAnswered` once the pending answer has been sent, or at once if there is none. A pending answer that waits for a
-   * body will never be sent: `onAnswered` is called at once too, or the connection is cut if the head of the answer has been sent.
+   * Stops parsing. Calls `onAnswered` once the pending answer has been sent, or at once if there is none. An answer that waits for a body will
+   * never be sent: `onAnswered` is called at once too, or, if its head has been sent, the connection is cut.
    */
   finish(onAnswered: () => void): void {
     this.#isOver = true;

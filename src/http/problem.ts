@@ -163,7 +163,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
   endWithProblem(socket, refusal, headers);
 }
 
-/** The refusal of a head that cannot be parsed (net/front/request-head.ts). */
+/** For a head that cannot be parsed (net/front/request-head.ts). */
 export function headRefusal({ kind, message }: RequestHeadFault): Refusal {
   return new Refusal(kind === 'too-large' ? 'head-too-large' : 'bad-request', `${message}.`);
 }

@@ -19,7 +19,7 @@ const NOTHING = Buffer.alloc(0);
 const STARTS = ['GET /metapush/', 'POST /metapush/'];
 /** The last blank of the line precedes this, a digit and the line's end. */
 const PROTOCOL = 'HTTP/1.';
-/** Maximum number of successive blanks that are kept until it is clear whether the protocol follows. */
+/** Limit on successive blanks kept until it is clear whether the protocol follows. */
 const MAX_BLANKS = 256;
 
 /** At the `start`, in the `target` of a push or after it, or `past` the line. The line of another request is past at once. */

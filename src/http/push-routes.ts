@@ -45,11 +45,10 @@ export interface PushAnswered {
   readonly status: number;
   /** From the path; any text if `isAuthorized` is false. */
   readonly channel: string;
-  /** Whether the token was right. */
   readonly isAuthorized: boolean;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
-  /** The id of its connection. */
+  /** Its id. */
   readonly connection: string | undefined;
   /** Why the secret was refused, otherwise the title of the status. */
   readonly why: string;
@@ -80,10 +79,10 @@ const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** With or without a charset: JSON is always UTF-8. */
 export const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
-/** Content types that `readPush` parses. */
+/** See `readPush`. */
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
 const CURLY = 0x7b;
-/** Maximum number of names in the header Airsplice-Ignored. */
+/** Limit on names in the header Airsplice-Ignored. */
 const MAX_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
@@ -177,7 +176,7 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }
 
-/** 415 for a body of another type. Null: a GET, a body of a known type, or fields in the address and no body. */
+/** Null: a GET, a body of a known type, or fields in the address and no body. */
 function refusalOfType({ method, headers, url }: FastifyRequest): Refusal | null {
   const type = headers['content-type'] ?? '';
   if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
@@ -202,7 +201,7 @@ export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush 
     return parsePushQuery(query, limits);
   }
   if (isForm(type)) {
-    // JSON that curl sent without a Content-Type of its own.
+    // curl sends JSON as a form unless it is given a Content-Type.
     if (body?.[0] === CURLY && !MULTIPART.test(type)) throw new Refusal('unsupported-media-type', BODY_DETAIL);
     return parsePushFields(formFields(body ?? Buffer.alloc(0), type, query, limits.parameters), limits);
   }

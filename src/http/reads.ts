@@ -111,7 +111,7 @@ export function matchesTag(ifNoneMatch: string | undefined, etag: string): boole
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** Items of a header such as Accept that are read: a head may hold thousands of them. Browsers send fewer than ten. */
+/** Items read of a header such as Accept, which may have thousands. Browsers send fewer than ten. */
 const MAX_ITEMS = 32;
 const MAX_PARAMETERS = 8;
 

@@ -58,7 +58,7 @@ export interface RouterParts {
   onError(error: unknown): void;
 }
 
-/** The paths of the operator page that a person opens. */
+/** Paths of the operator page. */
 const OPERATOR_PAGE = new Set(['/admin', '/admin/']);
 const NOTHING = 'There is nothing at this address.';
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
@@ -196,7 +196,7 @@ export class Router {
     for (const pipeline of this.#open) pipeline.tidy(nowMs, answerMs);
   }
 
-  /** Time limits of requests. Node requires that requestTimeout is not less than headersTimeout. */
+  /** Node requires that requestTimeout is not less than headersTimeout. */
   get #timeouts() {
     const { headSeconds, requestSeconds } = this.#parts.limits;
     return { headersTimeout: headSeconds * 1000, requestTimeout: Math.max(requestSeconds, headSeconds) * 1000 };
@@ -231,7 +231,7 @@ export class Router {
     return refusal === null;
   }
 
-  /** Refuses a request that could not be parsed, after the pending answer. A detached connection is destroyed without one. */
+  /** Answers after the pending answer. A detached connection is destroyed without one. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.headers);
@@ -281,14 +281,14 @@ export class Router {
     return this.notFound(request, notServed());
   }
 
-  /** Reports the request to onNotFound, and returns the refusal. */
+  /** Reports the request, and returns the refusal. */
   notFound(request: http.IncomingMessage, refusal = new Refusal('not-found', NOTHING)): Refusal {
     this.#parts.onNotFound?.(request, refusal.message);
     return refusal;
   }
 }
 
-/** Whether the request may use the reserve of connections: it comes from a playout system, an encoder (titles) or an operator. */
+/** Whether it may use the reserve of connections: playout systems, encoders' titles, operators may. */
 function isReserved(path: string, services: readonly HttpService[]): boolean {
   return (
     path.startsWith('/metapush/') ||

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Whether the request is a WebSocket's handshake, which has no body (RFC 6455, 4.1). */
+/** A WebSocket's handshake has no body (RFC 6455, 4.1). */
 export function wantsWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
 }

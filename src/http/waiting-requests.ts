@@ -19,7 +19,7 @@ export class WaitingRequests {
   readonly #clock: Clock;
   readonly #limits: WaitingLimits;
   readonly #waiting = new Set<WaitingRequest>();
-  /** The number of waiting requests of each origin that has any. */
+  /** Their numbers by origin. */
   readonly #byOrigin = new Map<string, number>();
   #isClosed = false;
 

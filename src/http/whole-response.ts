@@ -27,7 +27,7 @@ export class WholeResponse<Request extends IncomingMessage = IncomingMessage> ex
     return this;
   }
 
-  /** The body if it goes out in pieces; null: it is sent at once. */
+  /** Null: the body is sent at once. */
   #longBody(chunk: unknown, encoding: unknown): Buffer | null {
     if (this.socket === null || !('encrypted' in this.socket)) return null;
     if (typeof chunk === 'string' && chunk.length > PIECE_BYTES) {

@@ -1,5 +1,5 @@
 // @ts-check
-/** A list of channels: what each plays, and one player for all of them at the lower edge. One connection for each station brings the titles. */
+/** A list of channels with their titles, and one player for all of them at the bottom of the page. Titles come by one connection for each station. */
 
 import { addressOf } from '../client/browser.ts';
 import { follow } from '../client/follow.ts';
@@ -12,18 +12,17 @@ import { icon } from '../client/player/player-drawing.ts';
 /** @typedef {import('../client/player/channel-directory.ts').DirectoryChannel} DirectoryChannel */
 /** @typedef {{ root: URL, directory: ChannelDirectory, texts: Record<string, string>, channels: DirectoryChannel[] }} ListParts */
 
-/** A channel's row. */
 class Row {
   element;
   key;
   button;
   #title;
   #state;
-  /** The title in force, also where nothing is on air. */
+  /** The title in force, even if the channel is not on air. */
   title = '';
-  /** The same, where it is known. @type {ChannelRecord | null} */
+  /** Its record; null: not known yet. @type {ChannelRecord | null} */
   record = null;
-  /** What this listener hears of it; null: it plays another one, or nothing. @type {string | null} */
+  /** The title that this listener hears; null: the channel is not being played. @type {string | null} */
   #heard = null;
   #onAir = true;
 
@@ -38,7 +37,7 @@ class Row {
     this.button.append(icon('play'), icon('stop'));
   }
 
-  /** What is searched. */
+  /** The text in which a search looks. */
   get words() {
     return `${this.element.querySelector('.row-name')?.textContent} ${this.title}`.toLowerCase();
   }
@@ -164,7 +163,7 @@ export class ChannelList {
       if (logo === '' || tile === null) continue;
       const image = document.createElement('img');
       image.alt = '';
-      // Nothing is drawn behind a logo that has loaded: its corners may be transparent.
+      // The logo replaces the drawn picture, since its corners may be transparent.
       image.onload = () => tile.replaceChildren(image);
       image.src = await loadPicture(addressOf(this.#parts.root, logo));
     }

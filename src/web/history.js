@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * What was played before the title that this listener hears, with times and covers; no jingles and advertisements. Asked for once; what this page
- * has heard or seen since is put before it.
+ * The titles before the one that this listener hears, with times and covers, without jingles and advertisements. Read once; titles that this page has
+ * received since are put before them.
  */
 
 import { addressOf } from '../client/browser.ts';
@@ -17,7 +17,7 @@ import { isSamePlay } from '../client/player/title-facts.ts';
  * @property {Record<string, string>} texts
  * @property {string} language
  * @property {AirsplicePlayer | undefined} player
- * @property {import('../client/player/channel-directory.ts').ChannelDirectory} directory that knows the server's clock
+ * @property {import('../client/player/channel-directory.ts').ChannelDirectory} directory for the server's clock
  * @property {{ path: string, hours: number } | null} rewind
  */
 
@@ -25,11 +25,11 @@ import { isSamePlay } from '../client/player/title-facts.ts';
 const SPOTS = [101, 102, 103];
 const FIRST = 10;
 const MORE = 20;
-/** More than that: jingles are left out. */
+/** More than MORE, since jingles are left out. */
 const ASKED = 40;
-/** An answer is waited for. */
+/** Time limit of a request. */
 const TIMEOUT_MS = 10_000;
-/** In which a playlist has its first date. */
+/** A playlist has its first date within this. */
 const MAX_HEAD_CHARACTERS = 65_536;
 
 export class History {
@@ -41,14 +41,14 @@ export class History {
   /** The newest first. @type {{ record: ChannelRecord, fromMs: number }[]} */
   #entries = [];
   #count = FIRST;
-  /** Of the longest time, as the column's width. */
+  /** Length of the longest time, for the width of the column. */
   #timeChars = 0;
-  /** What is heard; while nothing plays: what is live. @type {ChannelRecord | null} */
+  /** The title heard; while nothing plays, and in a rewind, the live one. @type {ChannelRecord | null} */
   #current = null;
   #isLoading = false;
   #hasMore = true;
   #before = '';
-  /** Where the rewind begins, Unix milliseconds. */
+  /** The beginning of the rewind, unix milliseconds. */
   #rewindFromMs = Number.POSITIVE_INFINITY;
 
   /** @param {HTMLElement} section @param {HistoryParts} parts */
@@ -60,7 +60,7 @@ export class History {
     this.#empty = /** @type {HTMLElement} */ (section.querySelector('.empty'));
     this.#more.onclick = () => void this.#showMore();
     this.#current = parts.player?.now ?? null;
-    // In a rewind what is behind it is listed too: it can be played from there.
+    // In a rewind, titles up to the live one are listed too, since they can be played.
     parts.player?.addEventListener('change', () => {
       const { player } = parts;
       this.#onTitle((player?.isRewound ? player.live : player?.now) ?? null);
@@ -76,7 +76,7 @@ export class History {
     try {
       this.#rewindFromMs = await firstDateOf(addressOf(root, rewind.path));
     } catch {
-      return; // it is asked for again at the next title
+      return; // retried at the next title
     }
     this.#show();
   }
@@ -113,20 +113,20 @@ export class History {
         const record = readRecord(JSON.stringify(entry));
         return record === null ? [] : [{ record, fromMs: Date.parse(entry.from) }];
       });
-      // Titles that have begun while the first answer was on its way may be in it too.
+      // Titles that have begun while the first answer was pending may be in it too.
       const isBehind = this.#before !== '';
       const own = this.#entries.filter(({ record }) => isBehind || !loaded.some((each) => isPlayOf(each, record)));
       this.#entries = [...own, ...loaded];
       this.#before = entries.at(-1)?.from ?? this.#before;
       this.#hasMore = entries.length === ASKED;
     } catch {
-      // It is asked for again by the button.
+      // The button retries.
       this.#hasMore = this.#entries.length > 0;
     }
     this.#isLoading = false;
   }
 
-  /** What stands behind the title that is heard: not what this listener has not reached. */
+  /** The titles before the current one: none that this listener has not reached. */
   get #visible() {
     const current = this.#current;
     const at = this.#entries.findIndex((entry) => current !== null && isPlayOf(entry, current));
@@ -147,7 +147,7 @@ export class History {
       button.hidden = Number(button.dataset['from']) < oldestMs;
   }
 
-  /** In a rewind the row of what is heard says so. */
+  /** Marks the row of the title that is heard in a rewind. */
   #showHeard() {
     const { player } = this.#parts;
     const heard = player?.isRewound ? player.now : null;
@@ -160,7 +160,7 @@ export class History {
     }
   }
 
-  /** As the reader writes times, where that is in the language of the page. */
+  /** The reader's own locale for times, if it is one of the page's language. */
   get #locale() {
     const { language } = this.#parts;
     return navigator.languages.find((each) => each === language || each.startsWith(`${language}-`)) ?? language;
@@ -215,7 +215,7 @@ export class History {
   }
 }
 
-/** The first date of a playlist, Unix milliseconds; +∞: it has none. @param {URL} url */
+/** The first date of a playlist, unix milliseconds; +∞: it has none. @param {URL} url */
 async function firstDateOf(url) {
   const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
@@ -227,7 +227,7 @@ async function firstDateOf(url) {
     text += part.value ?? '';
     const [, date] = /^#EXT-X-PROGRAM-DATE-TIME:(\S+)\s/m.exec(text) ?? [];
     if (date === undefined) continue;
-    // A day of it is long.
+    // A playlist of a whole day is long.
     void reader.cancel();
     return Date.parse(date);
   }
@@ -244,9 +244,9 @@ function entryOf(record) {
   return { record, fromMs: record.startMs };
 }
 
-/** Whether a title is this play of it. @param {{ record: ChannelRecord, fromMs: number }} entry @param {ChannelRecord} title */
+/** Whether a title is the play in this entry. @param {{ record: ChannelRecord, fromMs: number }} entry @param {ChannelRecord} title */
 function isPlayOf({ record, fromMs }, title) {
-  // Of a playlist, which says when it went on air.
+  // A title from a playlist has the time at which it went on air.
   return isSamePlay(record, title, title.source === '' ? fromMs : record.startMs);
 }
 

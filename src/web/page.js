@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * The scripts of the pages: the player gets what the page came with; history, list, search, and what copies and shares. Whatever comes from outside
- * is set by textContent.
+ * The scripts of the pages: the player gets the data in the page; history, list, search, and buttons to copy and share. Untrusted input is only set
+ * by textContent.
  */
 
 import { addressOf, rootOf } from '../client/browser.ts';
@@ -27,14 +27,14 @@ const data = /** @type {PageData} */ (JSON.parse(document.getElementById('page-d
 const root = rootOf(new URL(data.up || './', document.baseURI));
 const directory = directoryOf(root);
 
-/** A kept copy of the page may be older than what the server says now. */
+/** The data in the page may be outdated: a cached copy. */
 function prepare() {
   AirsplicePlayer.home = root;
   AirsplicePlayer.coverOrigins = data.coverOrigins;
   provideTexts(root, data.language, data.texts);
   directory.prime(data.channels);
   customElements.define('airsplice-player', AirsplicePlayer);
-  // A link of the station may hold a signature, or what a hook wants to know.
+  // A link of the station may contain a signature, or parameters for a hook.
   const asked = new URLSearchParams(location.search);
   asked.delete('lang');
   const query = String(asked);
@@ -42,7 +42,7 @@ function prepare() {
   const find = (/** @type {string} */ key, /** @type {string} */ type) =>
     records.find((record) => record?.channelkey === key && record.type === type) ?? null;
   for (const player of players()) {
-    // What stands there without scripts.
+    // Removes the content for pages without scripts.
     player.replaceChildren();
     if (query !== '') player.setAttribute('query', query);
     player.prime(find(player.channel, 'now'), find(player.channel, 'next'));
@@ -54,7 +54,7 @@ function players() {
   return [.../** @type {NodeListOf<AirsplicePlayer>} */ (document.querySelectorAll('airsplice-player'))];
 }
 
-/** The window says what is heard. */
+/** The window's title names the heard one. */
 function showInTitle() {
   const plain = document.title;
   for (const player of players()) {
@@ -77,7 +77,7 @@ async function copy(button, text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // The clipboard is for secure pages only; the old way serves the others.
+    // Only secure pages have the clipboard; others copy by execCommand.
     const area = document.createElement('textarea');
     area.value = text;
     button.after(area);
@@ -105,7 +105,7 @@ function offerCopies() {
   };
 }
 
-// An older browser has the page as it is without scripts.
+// An older browser keeps the page as it is without scripts.
 if ('adoptedStyleSheets' in Document.prototype) prepare();
 showInTitle();
 offerCopies();

@@ -23,17 +23,16 @@ import type { AdminLogins, OperatorLogin } from './admin-logins.js';
 export interface AdminUser {
   readonly name: string;
   readonly rights: readonly Right[];
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
-  /** The id of its connection. */
+  /** Its id. */
   readonly connection: string | undefined;
-  /** Absent: the request itself has a password or a token. */
+  /** Absent: the request has a password or token. */
   readonly login?: OperatorLogin | undefined;
 }
 
-/** A refused request. */
 export interface AdminRefused {
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
   readonly connection: string | undefined;
   /** One of a small, fixed set of reasons. */
@@ -52,7 +51,6 @@ export type NeededRight = Right | readonly Right[];
 
 export interface AdminGuards extends Judges {
   readonly proxies: Proxies;
-  /** Logs the refusal. */
   onRefused(refused: AdminRefused): void;
 }
 
@@ -256,7 +254,7 @@ function userWith(
   return secretMatches(password === undefined ? [] : [password], given?.password ?? '') ? given!.user : null;
 }
 
-/** A 401. With `X-Requested-With` it does not offer Basic: a page's script asks for the password itself, so the browser must not. */
+/** With `X-Requested-With` no Basic: a page's script asks for the password itself, so the browser must not. */
 function challenge({ headers }: FastifyRequest, detail: string): Refusal {
   const bearer = 'Bearer realm="airsplice admin"';
   const basic = 'Basic realm="airsplice admin", charset="UTF-8"';

@@ -1,6 +1,6 @@
 /**
  * Logins to the operator page: a cookie with the user, an expiry time and an id, signed with the key that all processes share and the digest of the
- * user's password. No valid login is stored. It ends at its expiry time, by logging out, and when the user or the password is removed or changed.
+ * user's password. None is stored here. One ends at its expiry time, by logging out, and with the user or the password.
  *
  *   airsplice-admin = base64url(user) . untilMs . id . HMAC-SHA256(key, user, untilMs, id, digest of the password, times renewed)
  */
@@ -19,7 +19,7 @@ export interface OperatorLogin {
   readonly times: number;
 }
 
-/** The present configuration, as far as logins need it. */
+/** The present configuration. */
 export interface LoginConfig {
   readonly admin: { readonly users: AdminUsers; readonly loginHours: number };
 }
@@ -56,7 +56,7 @@ export class AdminLogins {
     this.#ended = new Set(state.ended.map(({ id }) => id));
   }
 
-  /** Begins a login: the value of the cookie, and how long it is valid; null: the user has no password (any more), or there is no key. */
+  /** The value of the cookie, and how long it is valid; null: the user has no password (any more), or there is no key. */
   begin(user: string): { readonly value: string; readonly seconds: number } | null {
     const lifeMs = this.#lifeMs;
     const id = randomBytes(ID_BYTES).toString('base64url');

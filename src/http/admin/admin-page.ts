@@ -15,7 +15,7 @@ import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
 import { sendLoginPage } from './login-page.js';
 
-/** The policy allows only its own files, and no inline scripts. */
+/** Allows only its own files, and no inline scripts. */
 const PAGE_HEADERS = {
   ...ADMIN_HEADERS,
   'Cache-Control': 'private, no-cache',

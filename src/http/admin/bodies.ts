@@ -1,6 +1,6 @@
 /**
- * Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. The other processes, to which these values
- * are passed on (admin/admin-schema.ts), must accept all that is accepted here: a value that they refuse is a fault of the server.
+ * Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. The values are passed on to other processes,
+ * which must accept them (admin/admin-schema.ts): if not, that is a fault of the server.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +14,7 @@ import { cleanText } from '../../metadata/text.js';
 
 const DAY_SECONDS = 86_400;
 const channel = channelKey();
-/** Cleaned here as by the link between processes, so that it selects the same in all of them. A blank one would select every user agent. */
+/** Cleaned as by the link, so that it selects the same in all processes. A blank one would select every agent. */
 const agent = text(1, 200)
   .transform(cleanText)
   .refine((value) => value !== '', { error: 'must not be blank' });
@@ -26,7 +26,7 @@ const filter = {
   agent: agent.optional(),
 };
 
-/** Whether the filter has a member: one without any is a mistake. */
+/** A filter without any member is a mistake. */
 const named = <T extends Record<string, unknown>>(value: T) =>
   ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
 const NAMED = { error: 'ids, channel, address or agent must say which listeners' };

@@ -189,7 +189,7 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
   return found;
 }
 
-/** The complete list, as in Icecast. It is fetched in parts, so that no process reports all its listeners at once. */
+/** The complete list, as in Icecast, fetched in parts: no process reports all its listeners at once. */
 function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
   return allListeners(queries, { channel }, MAX_CLIENTS, CLIENTS_AT_ONCE);
 }

@@ -5,7 +5,7 @@
 
 import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
 
-/** Positions of listeners, by the number of the process. */
+/** By the number of the process. */
 type Places = ProcessQuestions['listeners']['ask']['places'];
 
 export interface ListenerPage {
@@ -15,7 +15,7 @@ export interface ListenerPage {
   readonly listeners: readonly ListenerReport[];
 }
 
-/** @param offset that of the first on the page, among all matching listeners @param limit maximum number on the page */
+/** @param offset the first one's, among all matching listeners @param limit maximum number on the page */
 export async function listenerPage(
   queries: AdminQueries,
   filter: ListenerFilter,

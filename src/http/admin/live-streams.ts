@@ -22,7 +22,7 @@ const MAX_KNOWN_BYTES = 524_288;
 const LATE_MS = 5000;
 /** An ended stream is cut if its client takes no byte for this time. */
 const MAX_ENDING_MS = 2000;
-/** After this many checks without news, an event shows that the stream is alive: a page cannot see comments. */
+/** After this many checks without news an event shows that the stream is alive: pages cannot see comments. */
 const SILENT_CHECKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 const ALIVE = eventText('alive', {});
@@ -47,9 +47,9 @@ export class LiveStreams {
   readonly #logs = new Set<LiveStream>();
   /** Channel → its JSON as last sent. */
   #sent = new Map<string, string>();
-  /** Process → the time of the last line of it that was sent. */
+  /** Process → the time of its last line that was sent. */
   readonly #lineMs = new Map<number, number>();
-  /** The latest of these times. */
+  /** The latest of all. */
   #lastLineMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #isChecking = false;
@@ -85,7 +85,7 @@ export class LiveStreams {
     this.#open(reply, this.#logs, { user, login, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
-  /** Ends streams of users whose rights or secrets have changed, or whose login is over. */
+  /** Ends streams of users whose rights, secrets or login have changed. */
   refresh(): void {
     for (const stream of this.#all()) {
       const { user: name, login } = stream;
@@ -130,7 +130,6 @@ export class LiveStreams {
     return streams.find((stream) => countOf(stream.user) === most) ?? null;
   }
 
-  /** @param first its first message */
   #open(
     reply: FastifyReply,
     all: Set<LiveStream>,
@@ -212,7 +211,7 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
   });
 }
 
-/** Refuses a response that is closed already: it no longer emits 'close', so its stream would never end. @throws Refusal unavailable */
+/** A closed response no longer emits 'close', so its stream would never end. @throws Refusal unavailable */
 function checkIsThere({ raw }: FastifyReply): void {
   if (raw.destroyed) throw new Refusal('unavailable', 'Nobody waits for this stream any more.');
 }

@@ -1,6 +1,6 @@
 /**
- * The form by which an operator logs in. Its policy allows submitting it to this origin only. It works without scripts; its script only puts the
- * page's fragment (such as a channel) into the form's address, so that the redirect keeps it. The server never sees the fragment.
+ * The form by which an operator logs in. Its policy allows submitting it to this origin only. It works without scripts; its script only adds the
+ * page's fragment (such as a channel) to the form's address, so that the redirect keeps it. The server never sees it.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { ADMIN_HEADERS } from './admin-access.js';
 interface LoginPage {
   /** The form's target, relative to the page. */
   readonly action: 'login' | 'admin/login';
-  /** Why the form is shown again; "": it is shown for the first time. */
+  /** Why the form is shown again; "": it is not. */
   readonly trouble: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ export interface AdminTitles {
 
 export interface AdminParts {
   readonly access: AdminAccess;
-  /** The URL and host by which the client reaches this server (http/stream/public-url.ts). */
+  /** How the client reaches this server (http/stream/public-url.ts). */
   reachedBy(request: IncomingMessage): { readonly base: string; readonly host: string };
   /** Whether the client uses https. */
   isSecure(request: IncomingMessage): boolean;
@@ -39,7 +39,7 @@ export interface AdminParts {
   /** Reloads the configuration; resolves with the changes, rejects with the reason why it was not applied. */
   reload(): Promise<string>;
   mostRefusals(): number;
-  /** Maximum number of simultaneous live streams. */
+  /** Limit on simultaneous live streams. */
   mostStreams(): number;
   wallMs(): number;
 }

@@ -60,8 +60,7 @@ export class StatisticsQuery {
 
   /**
    * `from` and `to`, by default the last 24 hours.
-   * @param nowMs unix milliseconds @param by the period of a series: with `day`, days are those of UTC, as they are stored, so that none counts for
-   * two months
+   * @param nowMs unix milliseconds @param by the period of a series: days are UTC days, as stored, so that none counts for two months
    */
   span({ timezone }: Subject, nowMs: number, by?: Period): TimeSpan {
     const beforeMs = this.#time('to', timezone, by) ?? nowMs;

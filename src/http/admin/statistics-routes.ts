@@ -22,7 +22,7 @@ export interface StatisticsParts {
   readonly access: AdminAccess;
   readonly reader: StatisticsReader;
   readonly clock: Clock;
-  /** The stations in the present configuration. */
+  /** Those in the present configuration. */
   stations(): readonly CountedStation[];
 }
 

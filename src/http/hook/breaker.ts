@@ -1,5 +1,5 @@
 /**
- * A circuit breaker: after several failures in a row no call is made for a while; then one trial call finds out whether there is an answer again.
+ * A circuit breaker: after several failures in a row no call is made for a while; then one trial call checks for an answer.
  *
  *   closed ── `after` failures in a row ──► open ── `pauseMs` ──► one call ── answered ──► closed
  *                                             ▲                       └── failed ──┐

@@ -62,8 +62,8 @@ export function questionOf(caller: HookListener, client: string): string {
 }
 
 /**
- * 2xx with `icecast-auth-user: 1` means yes, and `icecast-auth-timelimit: N` for how many seconds; 2xx without the former, 401 and 403 mean no.
- * Any other status, even a redirect, is not an answer, since it may come from an error page or a wrong URL: returns a string that says why.
+ * 2xx with `icecast-auth-user: 1` means yes, and `icecast-auth-timelimit: N` for how many seconds; 2xx without it, 401 and 403 mean no.
+ * Any other status, even a redirect, is not an answer, since it may be an error page or a wrong URL: returns the reason.
  */
 export function answerOf({ status, headers }: Pick<Outbound, 'status' | 'headers'>): HookAnswer | string {
   if (status === 401 || status === 403) return DENIED;

@@ -25,9 +25,9 @@ export interface HookOptions {
   /** http or https, with or without a user and password. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** Maximum number of concurrent calls. */
+  /** Limit on concurrent calls. */
   readonly parallel: number;
-  /** Maximum number of waiting questions, and of waiting notices. */
+  /** The same for waiting questions, and for notices. */
   readonly waiting: number;
   readonly cacheMs: number;
   readonly cacheEntries: number;
@@ -40,7 +40,7 @@ export interface HookOptions {
   readonly firstClient?: number;
   /** Counts shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** Called with the outcome of each question, for metrics. */
+  /** The outcome of each question, for metrics. */
   onVerdict(verdict: 'allowed' | 'denied' | 'down' | 'remembered'): void;
   /** Why the hook is not called for now; null: it answers again. */
   onTroubleChanged(trouble: string | null): void;
@@ -51,7 +51,7 @@ export interface HookVerdict {
   readonly limitMs: number;
   /** The listener's number for the hook; null: the hook was not asked about this listener, and gets no notice. */
   readonly client: string | null;
-  /** The hook was not asked, since too many others of the same address are waiting: `whenDown` does not apply. */
+  /** Not asked, since too many of its address wait: `whenDown` does not apply. */
   readonly isCrowd?: true;
 }
 
@@ -89,7 +89,7 @@ export class ListenerHook {
   readonly #all: Tally;
   #running = 0;
   #clients: number;
-  /** Number of clients admitted with a `client` number and not gone yet. */
+  /** Admitted with a `client` number, and not gone yet. */
   #present = 0;
   /** When the hook last answered, monotonic milliseconds. */
   #answeredMs = Number.NEGATIVE_INFINITY;

@@ -24,11 +24,9 @@ export interface EncoderAcceptorOptions extends IngestOptions {
   readonly proxies: Proxies;
   /** Addresses that an operator has blocked. */
   readonly blocks: Pick<Blocks, 'has'>;
-  /** All channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
 }
 
-/** An encoder that has sent its head. */
 interface EncoderCaller {
   readonly socket: Socket;
   readonly address: string;
@@ -64,11 +62,11 @@ export class EncoderAcceptor {
     this.#heads.close();
   }
 
-  /** Checks mount and secret. Whether a mount exists is public, since anybody can listen to it. */
+  /** Whether a mount exists is public: anybody can listen to it. */
   #judge(socket: Socket, head: RequestHead): void {
     const { mountAt, hookOf, proxies, blocks, headBytes } = this.#options;
     const path = plainPath(head.path);
-    // With the path as sent: decoding it twice could yield another mount than the one in the hook's question.
+    // The path as sent: decoded twice, it could differ from the mount in the hook's question.
     const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = {
@@ -107,7 +105,7 @@ export class EncoderAcceptor {
     judgeConnection(this.#options, originOf(address), socket, headBytes, compare, onJudged, ask);
   }
 
-  /** Whether the path is a password: their fields are next to each other in encoders' settings. */
+  /** Whether the path is a password: both fields are adjacent in encoders' settings. */
   #isSecret(path: string): boolean {
     const texts = [path.slice(1), decoded(path.slice(1))];
     const readings = texts.map((password) => ({ user: null, password }));

@@ -1,6 +1,6 @@
 /**
- * Answers requests for a mount that Node's HTTP server has read, at an address that serves encoders but no listeners: names the accepted
- * methods. Encoders do not get here: the front recognises them by their first bytes (net/front/first-bytes.ts).
+ * Names the methods of a mount to HTTP clients, at an address that serves encoders but no listeners. Encoders do not get here: the front
+ * recognises them by their first bytes (net/front/first-bytes.ts).
  */
 
 import { pathOf, plainPath } from '../../base/request-target.js';

@@ -8,7 +8,7 @@ import type { RequestHead } from '../../net/front/request-head.js';
 
 interface ProvenConnection {
   readonly socket: Socket;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
   /** The channel that its secret opens. */
   readonly channel: string;

@@ -14,7 +14,7 @@ import { evenRate, Rate } from '../../net/limits/rate.js';
 export interface RefusalPaceLimits {
   /** Refusals per minute of one address (base/ip.ts: originOf) that are sent at once. */
   readonly perMinute: number;
-  /** Maximum number of remembered addresses. */
+  /** Limit on remembered addresses. */
   readonly remembered: number;
 }
 

@@ -19,7 +19,7 @@ import { ReadAhead } from '../../net/limits/judge.js';
 
 /** Bytes that the other sent before it was cut may arrive this long after the newcomer: they are not a sign of life. */
 const UNDER_WAY_MS = 500;
-/** Maximum at a mount: the encoder, another one with the same program (a spare), and remains of connections that broke again. */
+/** At a mount: the encoder, a spare with the same program, and remains of connections that broke again. */
 const MAX_WAITING = 4;
 
 /** The present encoder of a mount, if there is one. */

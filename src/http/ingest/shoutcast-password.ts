@@ -38,13 +38,13 @@ export type Login =
 const LF = 0x0a;
 const CR = 0x0d;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
-/** SHOUTcast 2's number of a stream on its server. Ignored: here the password determines the channel. */
+/** SHOUTcast 2's number of a stream. Ignored: the password determines the channel. */
 const STREAM_ID = /:#\d{1,9}$/;
 const MOUNT = /^(\/[^:]*):(.*)$/;
 
 /** The first bytes of SHOUTcast 2, which has no lines. */
 const UVOX = Buffer.from('Z\0', 'latin1');
-/** The fault of a first line that is a message of SHOUTcast 2. */
+/** The line is a message of SHOUTcast 2. */
 export const IS_UVOX: RequestHeadFault = {
   kind: 'malformed',
   message: 'the encoder speaks SHOUTcast 2 (uvox): choose SHOUTcast 1 or Icecast in it',
@@ -96,13 +96,13 @@ export function namedIn(
 ): { readonly user: string; readonly password: string } | null {
   const [first, last] = [readings[0], readings.at(-1)];
   if (first === undefined || last === undefined) return null;
-  // After a mount there is only one interpretation, which may name a user.
+  // After a mount, the only interpretation may name a user.
   const [, user, password] = (readings.length === 1 && /^([^:]+):(.*)$/s.exec(first.password)) || [];
   const named = user === undefined ? last : { user, password: password! };
   return named.password === '' ? null : { user: named.user ?? 'source', password: named.password };
 }
 
-/** The channels that the first matching interpretation opens. All channels and interpretations are compared, so that the time discloses nothing. */
+/** The channels that the first matching interpretation opens. All are compared with all, so that the time discloses nothing. */
 export function openedBy<T extends Pick<EncoderMount, 'hasPassword' | 'hasUser'>>(
   readings: readonly PasswordReading[],
   channels: readonly T[],

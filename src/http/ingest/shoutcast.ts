@@ -21,7 +21,6 @@ import { askedOf, type EncoderRefusal, type IngestOptions, secretRefusal } from 
 const UVOX_NAK = `Z\0\x10\x09\0${String.fromCharCode(IS_UVOX.message.length + 4)}NAK:${IS_UVOX.message}\0`;
 
 export interface ShoutcastAcceptorOptions extends IngestOptions {
-  /** All channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
 }
 

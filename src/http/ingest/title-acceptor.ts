@@ -30,7 +30,7 @@ export class TitleUpdateAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Returns the function that takes such connections of one address. */
+  /** The function that takes them at one address. */
   at(http: Server, headers: AddressHeaders): (socket: Socket, first: Buffer) => void {
     return (socket, first) =>
       this.#heads.read(socket, first, (result) => {

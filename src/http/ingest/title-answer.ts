@@ -23,14 +23,14 @@ export interface TitleAct {
 
 export interface TitleUpdateVerdict {
   readonly status: number;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
   /** The channel key; `""`: unknown. */
   readonly channel: string;
   readonly why: string;
-  /** The id of its connection. */
+  /** Its id. */
   readonly connection: string | undefined;
-  /** Null: the sender is not a user of the admin interface. */
+  /** Null: not by a user of the admin interface. */
   readonly act: TitleAct | null;
   /** Names of ignored fields (title-fields.ts). */
   readonly ignored: readonly string[];

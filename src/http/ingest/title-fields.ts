@@ -20,13 +20,13 @@ export interface TitleLimits {
 export interface ReadTitle {
   /** Null: none was sent, or only placeholders. */
   readonly title: SourceTitle | null;
-  /** Names of ignored fields: `charset` if it is unknown, and those with placeholders that were not filled in. */
+  /** An unknown `charset`, and fields with placeholders that were not filled in. */
   readonly ignored: readonly string[];
 }
 
 /**
  * Artist and title if both are present, else `song`, else `title` (Liquidsoap sends all three), else the artist alone.
- * @param fallback the charset of texts that are not UTF-8 and whose charset is not named
+ * @param fallback the charset of texts that name none and are not UTF-8
  */
 export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fallback: string): ReadTitle {
   const named = textOf(fields, 'charset').trim();

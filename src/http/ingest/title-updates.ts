@@ -1,7 +1,7 @@
 /**
  * An encoder's own titles, as Icecast and SHOUTcast accept them: `/admin/metadata` (Basic) and `/admin.cgi` (`pass=`), each as GET or as a POST form
- * (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts nevertheless. Refusals are
- * plain text, not problem+json, since encoders read no more than that and the status.
+ * (src/http/ingest/README.md, "Titles"). Many encoders close the connection without reading the answer: the title counts nevertheless. Others read
+ * plain text and a status, so refusals are not problem+json.
  *
  * A secret in the head (Basic, or `pass=` in the address) is checked before any byte of a form is read, unless a hook needs the form.
  */
@@ -34,18 +34,17 @@ import { type Fields, type TitleLimits, textOf, titleOf } from './title-fields.j
 import { askedOf, BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
 
 export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOptions, 'mountAt' | 'hookOf'> {
-  /** The channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
   readonly proxies: Proxies;
   /** Maximum size of a POST form. */
   readonly bodyBytes: number;
-  /** Maximum number of parameters, in query and form together. */
+  /** Limit, for query and form together. */
   readonly parameters: number;
   /** The user of the admin interface with these credentials: see AdminAccess (http/admin/admin-access.ts). Absent: there are no users. */
   titleSender?(headers: IncomingHttpHeaders): TitleSender | null;
-  /** Called with every answer, for the log. Never with credentials. */
+  /** Every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
@@ -57,7 +56,7 @@ interface TitleUpdate {
   readonly fields: Fields;
   /** Null: the channel's encoder. */
   readonly sender: TitleSender | null;
-  /** When the hook was asked (system time, milliseconds); absent: it was not. */
+  /** When the hook was asked; absent: it was not. */
   readonly cameMs?: number | undefined;
 }
 
@@ -94,7 +93,7 @@ export class TitleUpdates implements HttpService {
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
-      // The hub is not available, or refuses the title.
+      // The hub is away, or refuses the title.
       else if (error instanceof Refusal) {
         this.#answer(exchange, new TitleUpdateAnswer(error.status, error.message, error.headers));
       } else {
@@ -104,7 +103,7 @@ export class TitleUpdates implements HttpService {
     }
   }
 
-  /** Reads the update, and checks its secret. Rejects with TitleUpdateAnswer. */
+  /** Rejects with TitleUpdateAnswer. */
   async #read(exchange: TitleExchange): Promise<TitleUpdate> {
     const { request } = exchange;
     const path = pathOf(request.url!);
@@ -157,14 +156,14 @@ export class TitleUpdates implements HttpService {
     };
     await this.#judge(exchange, mounts, compare, askHook);
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
-    // For /admin.cgi the password is in the address or the form: a page that can send it knows it already.
+    // A page that can send the password of /admin.cgi knows it already.
     if (path !== '/admin.cgi') refusePageSent(request);
     if (isUnread) {
       const isAsked = form !== null;
       fields = this.#fields(`${query}&${await read()}`);
       mounts = this.#named(fields, login);
       if (!isAsked) opened = openedBy(readings, mounts);
-      // A secret that is right for another channel only counts as wrong.
+      // A secret of another channel counts as wrong.
       const isAnothers = () => (askedOf(mounts, named, this.#options) === null ? false : null);
       if (opened.length === 0) await this.#judge(exchange, mounts, isAnothers, askHook);
     }
@@ -195,7 +194,7 @@ export class TitleUpdates implements HttpService {
     return { user, mount: text('mount'), artist: text('artist'), title: text('title'), song: text('song') };
   }
 
-  /** Throws TitleUpdateAnswer if there are too many. */
+  /** Throws TitleUpdateAnswer. */
   #fields(query: string): Fields {
     const { parameters } = this.#options;
     const fields = queryBytes(query, parameters);
@@ -259,7 +258,7 @@ export class TitleUpdates implements HttpService {
     );
   }
 
-  /** The channel of the named mount; if none is named, all that take an encoder. Throws TitleUpdateAnswer. */
+  /** Without a named mount, all channels that take an encoder. Throws TitleUpdateAnswer. */
   #named(fields: Fields, login: Pick<PasswordLogin, 'mount'>): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;

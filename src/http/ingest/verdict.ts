@@ -19,7 +19,7 @@ export interface AskedEncoder {
   readonly mount: string;
   readonly user: string;
   readonly password: string;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
   readonly agent: string;
   /** Whether it sends a title, not audio. */
@@ -37,16 +37,16 @@ export interface IngestOptions extends HeadLimits, Judges {
   mountAt(path: string): EncoderMount | undefined;
   /** The hook of a channel; null: only its own passwords open it. */
   hookOf(channel: string): EncoderHook | null;
-  /** Called for an encoder with the right secret, which the process of its channel then admits or refuses. */
+  /** An encoder with the right secret, which the process of its channel then admits or refuses. */
   onProven(encoder: ProvenEncoder): void;
-  /** Called with every verdict, for the log and the metrics; never with credentials. */
+  /** Every verdict, for the log and the metrics; never with credentials. */
   onVerdict(verdict: EncoderVerdict): void;
 }
 
 /** Common options of EncoderAdmission and ShoutcastAdmission. */
 export interface AdmissionParts extends HeadLimits {
   readonly pace: RefusalPace;
-  /** Called for an admitted encoder, whose connection belongs to the channel from now on. */
+  /** From now on the connection belongs to the channel. */
   onAdmitted(socket: Socket): void;
   /** See IngestOptions. */
   onVerdict(verdict: EncoderVerdict): void;
@@ -69,14 +69,14 @@ export function askedOf<T extends { readonly user: string; readonly password: st
 export interface EncoderVerdict {
   /** The HTTP status; verdicts on SHOUTcast have the equivalent one. */
   readonly status: number;
-  /** IP address of the client. */
+  /** The client's. */
   readonly address: string;
   /** The path as requested, a mount or not; "": none. */
   readonly path: string;
-  /** The channel that its password determines; undefined: unknown, or only its path may name one. */
+  /** As its password determines; undefined: at most its path names one. */
   readonly channel?: string | undefined;
   readonly agent: string;
-  /** The id of its connection. */
+  /** Its id. */
   readonly connection?: string | undefined;
   /** The key of the channel that takes it, or why none does. */
   readonly why: string;

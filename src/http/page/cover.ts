@@ -22,12 +22,12 @@ export interface OwnAddresses {
 const PATH = '/web/cover';
 /** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, no character that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
-/** Paths of logos and covers, also below a proxy's path. No character of them ends a directive. */
+/** Logos and covers, also below a proxy's path. Nothing in it ends a directive. */
 const OWN_PICTURE = /^[\w.~/-]*\/(?:metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+|web\/logo(?:\/[\w.~-]+)?)$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
 /** They count as one port, since a server may listen on both. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];
-/** With both colour schemes, so that the frame is transparent on a dark page too. */
+/** Transparent on a dark page too. */
 const HEAD =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cover</title>';
 
@@ -65,14 +65,14 @@ function policy(images: string, style: string, ancestors: readonly string[]): st
   ].join('; ');
 }
 
-/** The whole URL of a logo or of a channel's cover, as a source for the policy: on this server it never redirects. Null: another URL. */
+/** The URL of a logo or cover, as a source for the policy: on this server it never redirects. Null: another URL. */
 function ownPicture(url: string): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, pathname, href } = new URL(url);
   return HOST.test(hostname) && href === origin + pathname && OWN_PICTURE.test(pathname) ? href : null;
 }
 
-/** The origin of an image that may be displayed; null: it may not, such as one on this server. */
+/** The origin of an image that may be displayed; null: it may not. */
 export function coverOrigin(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, host } = new URL(url);
@@ -86,7 +86,7 @@ function hasName(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest
   return [asked, ...own.names].some((each) => plainName(each) === name);
 }
 
-/** Whether this server has the port, over http or https: a policy that allows http allows https too. */
+/** By http or https: a policy that allows http allows https too. */
 function hasPort(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, port: number): boolean {
   const ports = [portOf(headers.host ?? ''), socket.localPort, ...own.ports];
   return ports.includes(port) || (DEFAULT_PORTS.includes(port) && DEFAULT_PORTS.some((each) => ports.includes(each)));

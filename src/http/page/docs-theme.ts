@@ -2,7 +2,7 @@
  * The look of `/docs`: Swagger UI, dark if the reader's system is, within the width of a phone, and with the names and contrast that axe requires.
  */
 
-/** Follows the system's dark mode: Swagger UI's own switch is in a bar that this page lacks. */
+/** Swagger UI's switch of its dark mode is in a bar that this page lacks. */
 export const THEME_SCRIPT = `
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);

@@ -9,7 +9,7 @@ import { hslToRgb } from './page-theme.js';
 
 const SIDE = 400;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** Pixels per unit of the drawing, whose side is 120 units. */
+/** The drawing's side is 120. */
 const SCALE = SIDE / 120;
 const INDEXED = 3;
 const [GROUND, DISC, BAR] = [0, 1, 2];

@@ -9,7 +9,7 @@ import { weighted } from '../reads.js';
 import { html, type Markup } from './markup-template.js';
 import { Languages } from './page-texts.js';
 
-/** The headers of a request that decide which answer it gets. */
+/** The headers that decide which answer a request gets. */
 export interface AskedFor {
   readonly accept?: string | undefined;
   readonly 'accept-language'?: string | undefined;
@@ -51,7 +51,7 @@ export interface ErrorPageFacts {
 /** Null: the defaults of a server without a configuration. */
 let facts: ErrorPageFacts | null = null;
 
-/** Configures the pages of the whole process, since the code that renders refusals has no configuration. */
+/** For the whole process, since the code that renders refusals has no configuration. */
 export function setErrorPages(own: ErrorPageFacts): void {
   facts = own;
 }

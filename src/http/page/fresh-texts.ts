@@ -1,6 +1,6 @@
 /**
- * Values derived from changing data: each is made at most once a second, whatever the number of requests, and anew when the site is another object.
- * The least recently used ones are dropped.
+ * Values derived from changing data: made at most once a second for all clients, and anew when the site is another object. The least recently used
+ * are dropped.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -9,7 +9,7 @@ import type { PageSite } from './page-site.js';
 
 const FRESH_MS = 1000;
 const MAX_KEPT = 64;
-/** Maximum number of new texts kept per second. */
+/** New texts kept in a second. */
 const MAX_NEW = 16;
 
 interface FreshValue<T> {
@@ -44,7 +44,7 @@ export class FreshValues<T> {
   }
 }
 
-/** Invariant: a flood of requests for new texts (each with another Host) causes no compression, and evicts no others. */
+/** Invariant: a flood of new texts (each for another Host) causes no compression, and evicts none. */
 export class FreshTexts {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #texts: FreshValues<ServedText>;
@@ -56,7 +56,7 @@ export class FreshTexts {
     this.#texts = new FreshValues(clock);
   }
 
-  /** @param make its parameter says whether the text is kept, and so worth compressing */
+  /** @param make gets whether the text is kept, and so compressed */
   get(name: string, of: PageSite, make: (isKept: boolean) => ServedText): ServedText {
     if (!this.#texts.has(name) && this.#isBusy()) return make(false);
     return this.#texts.get(name, of, (before) => {
@@ -66,7 +66,7 @@ export class FreshTexts {
     });
   }
 
-  /** Counts a new text. Returns whether there were too many in this second. */
+  /** Counts a new text, and returns whether there are too many. */
   #isBusy(): boolean {
     const second = Math.floor(this.#clock.now() / FRESH_MS);
     if (second !== this.#second) this.#made = 0;

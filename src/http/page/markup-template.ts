@@ -1,6 +1,5 @@
 /**
- * HTML of the pages. Everything that was not made as HTML by this file is text, and is escaped here, in this one place: titles, names and links are
- * untrusted input.
+ * HTML of the pages. All that this file has not made as HTML is text, and is escaped here, in one place: titles, names and links are untrusted.
  *
  *   html`<p title="${title}">${name}</p>`     texts and numbers are escaped, Markup is not, lists are joined, null and false become ''
  */
@@ -27,7 +26,7 @@ export class Markup {
     return new Markup(text);
   }
 
-  /** A value for scripts of the page, as JSON in an element that no text in it can close. @param id a constant */
+  /** A value for scripts of the page, as JSON that no text can break out of. @param id a constant */
   static dataBlock(id: string, value: unknown): Markup {
     const json = JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => {
       return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

@@ -22,7 +22,7 @@ interface ReadChannel {
   readonly parameters: Readonly<Record<string, { readonly description: string }>>;
   readonly messages: Json;
 }
-/** The parts of the document (docs/asyncapi.ts) that the page shows. */
+/** The displayed parts of the document (docs/asyncapi.ts). */
 interface Read {
   readonly info: { readonly version: string; readonly description: string };
   readonly servers: Readonly<Record<string, { readonly description: string }>>;
@@ -88,12 +88,12 @@ function channelPart({ address, description, parameters, messages }: ReadChannel
   return `<h3><code>${text(address)}</code></h3>\n<p>${text(description)} Messages: ${names.join(', ')}.</p>\n${terms(needed)}`;
 }
 
-/** @param entries names, which are escaped here, and markup */
+/** @param entries unescaped names, and markup */
 function terms(entries: readonly (readonly [string, string])[]): string {
   return `<dl>\n${entries.map(([name, markup]) => `<dt><code>${text(name)}</code></dt><dd>${markup}</dd>\n`).join('')}</dl>\n`;
 }
 
-/** The type and the description of a member, as markup. */
+/** Type and description, as markup. */
 function member(schema: Schema): string {
   const { description = '' } = schema;
   return [`<i>${text(typeOf(schema))}</i>`, text(description)].filter((part) => part !== '<i></i>').join(' ');

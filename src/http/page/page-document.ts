@@ -6,7 +6,6 @@ import { iconUrl } from './page-icon.js';
 import { logoPath, type PageChannel, type PageSite, titleOf } from './page-site.js';
 import type { PageTexts } from './page-texts.js';
 
-/** The request for a page: its reader, and the site. */
 export interface PageRequest {
   readonly site: PageSite;
   readonly texts: PageTexts;
@@ -35,7 +34,7 @@ export interface DocumentParts {
   readonly body: Markup;
 }
 
-/** If there are more, the page contains none, and its scripts fetch them. */
+/** If there are more, scripts fetch them. */
 const MAX_CHANNELS = 100;
 
 export function pageDocument(request: PageRequest, parts: DocumentParts): Markup {
@@ -122,8 +121,8 @@ export function playerElement(request: PageRequest, channel: PageChannel, layout
 }
 
 /**
- * For pages without scripts: the logo, and the title's cover on top of it. They are in frames with policies of their own (cover.ts), since the page's
- * policy allows no image of this host. One that cannot be loaded is invisible. @param channel null: the site's logo
+ * For pages without scripts: the logo, and the title's cover on top, in frames with policies of their own (cover.ts), since the page's allows no
+ * image of this host. A broken one is invisible. @param channel null: the site's logo
  */
 export function plainPictures({ site, base, up }: PageRequest, channel: PageChannel | null, cover = ''): Markup | null {
   const [logo = ''] = logoPath(site, channel).split('?');
@@ -137,7 +136,7 @@ export function plainPictures({ site, base, up }: PageRequest, channel: PageChan
   return html`<noscript>${urls.map(frame)}</noscript>`;
 }
 
-/** The name of the site, with its logo and text. @param isHead whether the name is the heading of the page, not a link to the start page */
+/** The name of the site, with its logo and text. @param isHead it is the heading of the page, not a link */
 export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
   const { site, up } = request;
   const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">${plainPictures(request, null)}`}<span dir="auto">${name}</span>`;

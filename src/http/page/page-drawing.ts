@@ -5,7 +5,7 @@ import { html, type Markup } from './markup-template.js';
 /** Heights of the bars, in percent. */
 export const BARS = [26, 52, 38, 70, 46, 84, 58, 34, 62, 28] as const;
 
-/** The colour of a channel, derived from its key. @returns degrees */
+/** A channel keeps its colour. @returns degrees */
 export function hueOf(key: string): number {
   let hash = 0;
   for (const char of key) hash = (hash * 31 + char.charCodeAt(0)) % 997;
@@ -16,7 +16,7 @@ export function drawnCover(key: string): Markup {
   return drawing(key, bars(hueOf(key)));
 }
 
-/** A picture that refers to the bars in `barsOfTiles`, which the page must contain once. */
+/** Refers to the bars in `barsOfTiles`, which the page must contain once. */
 export function drawnTile(key: string): Markup {
   return drawing(key, html`<use href="#bars"/>`);
 }

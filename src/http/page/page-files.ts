@@ -34,7 +34,7 @@ export interface ServedText {
   readonly body: CompressibleBody;
 }
 
-/** @param isCompressed false: it is sent uncompressed, since it is sent only once */
+/** @param isCompressed false: it is sent only once */
 export function textOf(type: string, text: string | Buffer, isCompressed = true): ServedText {
   return { type, body: new CompressibleBody(text, undefined, isCompressed ? undefined : Number.POSITIVE_INFINITY) };
 }

@@ -39,7 +39,7 @@ export function frameAncestors(ancestors: readonly string[]): string {
   return ["frame-ancestors 'self'", ...ancestors].join(' ');
 }
 
-/** The policy of `/docs`, whose script sets styles, and whose icons are data: URLs. */
+/** For `/docs`, whose script sets styles, and whose icons are data: URLs. */
 export const DOCS_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",

@@ -49,12 +49,12 @@ export interface PageParts {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Policy of an operator's picture, in case it is opened as a page. */
+/** For an operator's picture that is opened as a page. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const KEPT = 'public, max-age=86400';
 /** Placeholder for the URL of the server: a noncharacter, which metadata/text.ts removes from all texts. */
 const BASE = '\ufdd0';
-/** Covers of channels are searched until their origins are this many. */
+/** Limit on origins of covers in a policy. */
 const MAX_ORIGINS = 12;
 
 type Kind = 'station' | 'listen' | 'embed';
@@ -140,9 +140,9 @@ function registerPictures(app: FastifyInstance, site: () => PageSite): void {
 
 class Pages {
   readonly #parts: PageParts;
-  /** HTML with BASE in place of the server's URL. */
+  /** HTML with BASE for the server's URL. */
   readonly #pages: FreshValues<string>;
-  /** HTML with the server's URL. */
+  /** With the URL. */
   readonly #texts: FreshTexts;
   /** By channel key: a cover of each origin. */
   readonly #covers: FreshValues<readonly string[]>;

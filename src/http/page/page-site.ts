@@ -86,7 +86,7 @@ export function titleOf(json: string | null): PageTitle | null {
   return { title: rawdata ?? '', artist: artist ?? '', song: song ?? '', cover: cover ?? '' };
 }
 
-/** The name of the site: the configured one, else that of the only station, else that of the first channel. */
+/** The configured name, else the only station's, else the first channel's. */
 export function siteName({ name, channels }: PageSite): string {
   if (name !== '') return name;
   const stations = new Set(channels.map(({ station }) => station));

@@ -1,4 +1,4 @@
-/** The languages of the pages, the built-in ones and those that an operator adds or replaces by files, and the choice of one for a request. */
+/** The languages of the pages: built-in ones, and files of an operator that add or replace some. Chooses one for each request. */
 
 import { readdirSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
@@ -34,7 +34,7 @@ export class Languages {
     return this.#texts.get(language);
   }
 
-  /** The language for a request: `?lang=`, else the one that Accept-Language prefers, else English. */
+  /** `?lang=`, else what Accept-Language prefers, else English. */
   languageOf(url: string, accepted: string | undefined): string {
     const asked = this.#known(parameter(url, 'lang') ?? '');
     if (asked !== undefined) return asked;

@@ -24,7 +24,7 @@ export function themeOf(accent: string): { readonly light: Accent; readonly dark
   return { light: readable(accent, LIGHT, 0), dark: readable(accent, DARK, 1) };
 }
 
-/** The stylesheet of the accent, for our pages, and for players on other pages that link to it. */
+/** For our pages, and for players on other pages that link to it. */
 export function themeCss(accent: string): string {
   const { light, dark } = themeOf(accent);
   const rule = ({ colour, ink }: Accent) =>
@@ -38,7 +38,7 @@ export function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** The accent made readable, with its hue and saturation. @param end the lightness to approach, 0: darker, 1: lighter */
+/** Keeps hue and saturation. @param end the lightness to approach, 0: darker, 1: lighter */
 function readable(accent: string, grounds: readonly string[], end: number): Accent {
   const [hue, saturation, lightness] = hslOf(rgbOf(accent));
   let colour = accent.toLowerCase();
@@ -49,7 +49,7 @@ function readable(accent: string, grounds: readonly string[], end: number): Acce
   return { colour, ink };
 }
 
-/** @returns hue in degrees, saturation and lightness from 0 to 1 (CSS Color 4, 7) */
+/** @returns degrees, and twice 0 to 1 (CSS Color 4, 7) */
 function hslOf(rgb: Rgb): readonly [hue: number, saturation: number, lightness: number] {
   const [r, g, b] = [rgb[0] / 255, rgb[1] / 255, rgb[2] / 255];
   const [high, low] = [Math.max(r, g, b), Math.min(r, g, b)];

@@ -15,7 +15,7 @@ import { barsOfTiles, drawnTile } from './page-drawing.js';
 import { logoPath, type PageChannel, siteName, titleOf } from './page-site.js';
 
 const SIDE_BY_SIDE = 2;
-/** From this number of channels on, the list has a search field. */
+/** The list has a search from this number on. */
 const SEARCHED = 7;
 
 export function stationPage(request: PageRequest): Markup {

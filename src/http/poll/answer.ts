@@ -43,7 +43,7 @@ export function headersOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<
   return { ...kept, 'Content-Type': answer.type, 'Content-Length': Buffer.byteLength(answer.body!) };
 }
 
-/** Other spellings of a target go to Node's HTTP server, so there are at most six answers for each channel. */
+/** Other spellings of a target are not answered here, so there are at most six for each channel. */
 const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?$/;
 
 /** All rendered answers of one address. */

@@ -21,7 +21,7 @@ const CACHE_CONTROL = 'public, max-age=3600';
 const KEPT_BYTES = 16 * 1024 * 1024;
 /** Limits of pictures in unfinished answers, as in-flight.ts counts them. */
 const IN_FLIGHT = { bytes: 64 * 1024 * 1024, bytesPerAddress: 16 * 1024 * 1024 };
-/** Maximum number of files read simultaneously. */
+/** Limit on files read simultaneously. */
 const MAX_READING = 16;
 
 interface KeptPicture {
@@ -34,7 +34,7 @@ export interface CoverFilesParts {
   readonly proxies: Proxies;
   /** The folder of a channel's covers; undefined: none. */
   folderOf(channel: string): string | undefined;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
@@ -121,7 +121,7 @@ export class CoverFiles implements HttpService {
   }
 }
 
-/** Null for a file that was removed after its size was read. */
+/** It was removed after its size was read. */
 function gone(error: NodeJS.ErrnoException): null {
   if (error.code !== 'ENOENT') throw error;
   return null;

@@ -32,9 +32,9 @@ const SLICE_MS = 2;
 const PAUSE = 6;
 /** Entries that are rendered between two checks of the time; the largest take 0.2 ms each. */
 const STEP = 8;
-/** Maximum number of entries read for one page, since few of them may have the requested content types. */
+/** Limit on entries read for one page, since few of them may have the requested content types. */
 export const MAX_LOOKED_THROUGH = 20_000;
-/** A cached page is dropped after this, since entries expire without a change of the version. */
+/** Lifetime of a cached page: entries expire without a change of the version. */
 const FRESH_MS = 10_000;
 
 /** Reads at most `limit` entries, newest first, that began before `beforeMs` (unix milliseconds). */
@@ -47,12 +47,12 @@ export interface HistoryOptions {
   readonly read: ReadHistory;
   /** Changes with each committed change of the channel. */
   versionOf(channel: string): number;
-  /** Maximum number of entries in one answer. */
+  /** Limit on entries in one answer. */
   readonly entries: number;
   /** Maximum size of one answer, which has at least one entry. */
   readonly pageBytes: number;
   readonly cacheBytes: number;
-  /** Maximum number of pages in the queue. */
+  /** Limit on pages in the queue. */
   readonly waiting: number;
   readonly waitingPerAddress: number;
   /** Maximum bytes of pages in unfinished answers, with their compressed forms (in-flight.ts). */
@@ -62,7 +62,6 @@ export interface HistoryOptions {
   readonly tallies?: Tallies;
 }
 
-/** A client that requests a page. */
 export interface HistoryReader {
   /** The address or network to which limits apply (base/ip.ts). */
   readonly origin: string;
@@ -138,7 +137,7 @@ export class HistoryPages {
     return kept?.version === this.#options.versionOf(page.channel) ? kept.body : undefined;
   }
 
-  /** The job that renders the page: that of other readers, or a new one. @throws Refusal unavailable */
+  /** The job that renders the page. @throws Refusal unavailable */
   #job(page: HistoryRequest, asker: HistoryReader): Job {
     const { origin } = asker;
     const version = this.#options.versionOf(page.channel);
@@ -270,7 +269,7 @@ function makeJob(name: string, page: HistoryRequest, version: number, asker: His
   return job;
 }
 
-/** Adds a piece, and its part of the hash: hashing a large page at once would take too long. */
+/** Hashes piece by piece: a large page at once would take too long. */
 function add(job: Job, piece: Buffer): void {
   job.pieces.push(piece);
   job.tag.add(piece);

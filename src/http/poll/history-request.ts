@@ -11,7 +11,7 @@ import { HISTORY_FORMS, type HistoryForm } from './history-forms.js';
 
 const PATH = /^\/metadata\/channel\/([^/]+)\/history\.(json|csv|rss)$/;
 const DEFAULT_LIMIT = 50;
-/** Maximum number of ranges in `etype`, separated by commas. */
+/** Limit for `etype`, separated by commas. */
 const MAX_RANGES = 16;
 
 export interface HistoryTarget {

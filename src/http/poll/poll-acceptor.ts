@@ -35,8 +35,7 @@ export class PollAcceptor implements AlarmHandler {
   }
 
   /**
-   * Returns the function that an address calls with the first bytes of a connection: it takes the connection if they begin with POLL_START, and
-   * otherwise returns false.
+   * The function that an address calls with a connection's first bytes. It returns false if they do not begin with POLL_START.
    * @param http gets connections with other requests; its keepAliveTimeout applies here too @param headers those of the address
    */
   at(http: HttpServer, headers: AddressHeaders): (socket: Socket, first: Buffer) => boolean {
@@ -65,7 +64,7 @@ export class PollAcceptor implements AlarmHandler {
     };
   }
 
-  /** The number of open connections. */
+  /** Open connections. */
   get count(): number {
     return this.#pollers.size;
   }

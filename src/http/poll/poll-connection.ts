@@ -35,9 +35,8 @@ export class PollConnection {
   idleSeconds = 0;
   readonly #socket: Socket;
   readonly #parts: PollConnectionParts;
-  /** The last request. */
+  /** That of the last request. */
   #head: PollHead | null = null;
-  /** The answer to it. */
   #answer: PollAnswer | undefined;
   /** Whether the connection was handed over. */
   #isOver = false;
@@ -138,7 +137,7 @@ export class PollConnection {
     this.#parts.onHandOver(socket);
   }
 
-  /** In the next turn of the event loop, so that other connections are served between two batches of one chunk. */
+  /** In the next turn, so that other connections are served between two batches of one chunk. */
   readonly #resumeSoon = (): void => {
     setImmediate(this.#resume);
   };

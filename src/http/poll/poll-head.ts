@@ -21,7 +21,7 @@ export interface PollHead {
 /** The request line, then headers: a token (RFC 9110, 5.6.2), a colon, a value of visible ASCII and blanks; all lines end in CRLF. */
 const HEAD = /^GET (\/[!-~]+) HTTP\/1\.1\r\n((?:[!#$%&'*+.^`|~\w-]+:[ -~]*\r\n)+)\r\n$/;
 
-/** Headers of requests with a body, with Expect, or with an upgrade; and `proxy-connection`, which Node's parser treats as `Connection`. */
+/** In requests with a body, an expectation or an upgrade. Node's parser treats `proxy-connection` as `Connection`. */
 const NOT_PLAIN = new Set(['content-length', 'transfer-encoding', 'expect', 'upgrade', 'proxy-connection']);
 
 /** Null: not a plain poll. @param text one head with its blank line, one character a byte */

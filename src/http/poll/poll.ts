@@ -49,13 +49,13 @@ type ReadAnswer = PlainAnswer | CompressedAnswer;
 export interface PollOptions {
   readonly history: HistoryOptions;
   readonly proxies: Proxies;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
 export class Poll implements HttpService {
   readonly role = 'poll';
-  /** For addresses with the role watch but not poll: answers 426 to a plain request for a WebSocket's path there too. */
+  /** For addresses without polls: a plain request for a WebSocket's path gets 426 there too. */
   readonly unwatched: HttpService = { role: 'watch', takes: isWatchPath, handle: (exchange) => this.handle(exchange) };
   readonly #feed: Feed;
   readonly #sessions: SessionDirectory;

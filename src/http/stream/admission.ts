@@ -37,7 +37,7 @@ export interface AdmissionOptions {
   readonly listeners: number;
   /** undefined: the limit of connections applies, since each listener has one. */
   readonly listenersPerAddress: number | undefined;
-  /** Maximum number of connections from an address, which applies to listeners of HLS too. Absent: no limit. */
+  /** Limit on connections from an address, which applies to listeners of HLS too. Absent: no limit. */
   connectionsFrom?(address: string): number;
   readonly keys: readonly KeyObject[];
   /** Retry-After while the hook is down. */
@@ -73,13 +73,13 @@ export class Admitted {
     this.#audio = audio;
   }
 
-  /** Releases a listener that does not play. */
+  /** Releases one that never played. */
   leave(): void {
     this.#audience.leave(this.#audio);
     this.end(0);
   }
 
-  /** Releases a listener that has played, and has left the audience. */
+  /** Releases it after it has left the audience. */
   readonly end = (lastedMs: number): void => {
     this.#onFreed();
     this.onEnd?.(lastedMs);
@@ -132,7 +132,7 @@ export class Admission {
 
   /**
    * Null: there is room for one more; otherwise the URL of another node that may have some.
-   * @param below the rest of the path after that of the mount, such as `/hls.m3u8` @throws Refusal unavailable
+   * @param below the path after the mount, such as `/hls.m3u8` @throws Refusal unavailable
    */
   room(request: Applicant, mount: GuardedMount, below = ''): string | null {
     const { overflowUrl } = mount;
@@ -147,7 +147,7 @@ export class Admission {
     return null;
   }
 
-  /** The limit of listeners from an address. @param isHls whether the listener has no connection of its own */
+  /** @param isHls it has no connection of its own */
   #mostFrom(address: string, isHls: boolean): number {
     const otherwise = isHls ? this.#options.connectionsFrom?.(address) : undefined;
     return this.#options.listenersPerAddress ?? otherwise ?? Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@
 import type { Mount } from '../../channel/mount.js';
 
 export class Fallbacks {
-  /** All mounts, by path. */
+  /** By path. */
   readonly #mounts: ReadonlyMap<string, Mount>;
   /** Channel key → path of its fallback. */
   #toOf: ReadonlyMap<string, string> = new Map();

@@ -1,5 +1,5 @@
 /**
- * Private listeners of HLS: a player that requests the multivariant playlist with a metaid or a signature, or at a mount that is not open, is
+ * Private listeners of HLS: a client that requests the multivariant playlist with a metaid or a signature, or at a mount that is not open, is
  * admitted like a listener of the stream (admission.ts), and gets the address of a media playlist of its own. The segments in it are shared.
  *
  *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ repeated ─► present
@@ -23,7 +23,7 @@ import type { WaitingRequests } from '../waiting-requests.js';
 import type { Admission, Admitted, Applicant } from './admission.js';
 import { clientOf, metaidOf } from './player-request.js';
 
-/** A request with one of these parameters is a private listener's, even at an open mount. */
+/** With one of these a request is a private listener's, even at an open mount. */
 const PARAMETERS = ['metaid', 'sabcsid', 's', 'sig'] as const;
 const TOKEN = /^[A-Za-z0-9_-]{22}$/;
 const TOKEN_BYTES = 16;
@@ -39,14 +39,14 @@ export interface HlsPrivateParts {
   readonly proxies: Pick<Proxies, 'ofRequest'>;
   /** Requests that wait for a first segment. */
   readonly waiting: WaitingRequests;
-  /** Requests with a token that is not known yet. Limited separately, since anybody can invent tokens. */
+  /** Those with an unknown token: a limit of their own, since anybody can invent tokens. */
   readonly unknown: WaitingRequests;
   /** With it all processes derive the same token; null: not known yet, so a second request of a player gets another token. */
   tokenKey(): Buffer | null;
   readonly log: Log;
 }
 
-/** The outcome of a request for a multivariant playlist. */
+/** The outcome of an admission. */
 export type Admittance =
   | { readonly token: string }
   /** Another node may have room. */
@@ -73,8 +73,8 @@ export class HlsPrivate {
   }
 
   /**
-   * Admits a player that requests the multivariant playlist. HEAD is checked like GET, but not counted. Rejects with a Refusal.
-   * @param below the rest of the path after that of the mount @param whenListed resolves when there is a segment to list; rejects with a Refusal
+   * Admits a player for its multivariant playlist. HEAD is checked like GET, but not counted. Rejects with a Refusal.
+   * @param below the path after the mount @param whenListed resolves when there is a segment to list; rejects with a Refusal
    */
   async admit(
     request: IncomingMessage,
@@ -148,7 +148,7 @@ export class HlsPrivate {
     return { onSent: (bytes) => this.#parts.listeners.send(listener, mount, bytes) };
   }
 
-  /** Whether the player has been admitted, here or in another process. A new request keeps it alive. */
+  /** Whether the player was admitted, here or in another process. Keeps it alive. */
   #isThere(token: string, mount: Mount): boolean {
     const { listeners, players } = this.#parts;
     const listener = listeners.find(token, mount);
@@ -156,7 +156,7 @@ export class HlsPrivate {
     return listener !== undefined || players?.has(playerKey(token, mount.path, mount.audio.key)) === true;
   }
 
-  /** Checks as for a GET. The hook is notified of the end at once. */
+  /** The hook is notified of the end at once. */
   async #admitHead(applicant: ListenerRequest, mount: Mount, below: string, token: string): Promise<Admittance> {
     const { admission } = this.#parts;
     const location = admission.room(applicant, mount, below);
@@ -187,7 +187,7 @@ export class HlsPrivate {
     );
   }
 
-  /** The request with the configured spelling of the mount, for the hook and signatures. */
+  /** With the configured spelling of the mount, for the hook and signatures. */
   #applicant(request: IncomingMessage, mount: Mount): ListenerRequest {
     const { headers, method, url } = request;
     return {
@@ -202,12 +202,12 @@ export class HlsPrivate {
   }
 }
 
-/** The token in the URL of a media playlist; null: none, the playlist is the shared one. */
+/** The token in the URL of a media playlist; null: the shared one. */
 export function askedToken(url: string): string | null {
   return url.includes('?') ? parameter(url, 's') : null;
 }
 
-/** The same token for the same player with the same request, if the player has a name; otherwise a random one. */
+/** The same for equal requests of a player with a name; else random. */
 function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): string {
   const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? '';
   if (name === '' || key === null) return randomBytes(TOKEN_BYTES).toString('base64url');
@@ -216,7 +216,7 @@ function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): str
   return createHmac('sha256', key).update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');
 }
 
-/** After this refusal a player begins anew with the multivariant playlist. */
+/** The player then begins anew with the multivariant playlist. */
 function unknownToken(): Refusal {
   return new Refusal('not-admitted', 'No listener has this playlist: begin with the one above it, hls.m3u8.');
 }

@@ -6,7 +6,7 @@ import { hlsPath } from './hls-answers.js';
 
 export const RETRY_SECONDS = 2;
 
-/** @throws Refusal not-found, if the channel sends Vorbis */
+/** @throws Refusal */
 export function refuseVorbis(mount: Mount): void {
   if (hlsPath(mount, mount.path) !== null) return;
   throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');

@@ -159,7 +159,7 @@ export class HlsService implements HttpService {
     }
   }
 
-  /** Sends the playlist of the segments of the last hours. */
+  /** The segments of the last hours. */
   #rewind(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
     if (mount.hls!.rewindHours === 0) throw new Refusal('not-found', 'This channel has no rewind.');
     refuseVorbis(mount);
@@ -177,7 +177,7 @@ export class HlsService implements HttpService {
     send().catch((error) => this.#refuse(response, error));
   }
 
-  /** Counts a body in flight. @throws Refusal unavailable, if clients have left too many bytes unread */
+  /** @throws Refusal if clients have left too many bytes unread */
   #enter(body: object, weight: number, request: IncomingMessage, response: ServerResponse): void {
     const { inFlight, proxies } = this.#parts;
     if (inFlight.enter(body, weight, proxies.originOf(request), response)) return;
@@ -209,7 +209,7 @@ export class HlsService implements HttpService {
     this.#waiting.untilListed(mount, request, response, (window, channel) => {
       const body = this.#bodyOf(window, window.playlist);
       const send = () => this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
-      // Waits until all listed segments are saved, so that a process that takes over does not use a number again.
+      // All listed segments are saved first, so that a process that takes over reuses no number.
       const written = channel.written();
       if (written === null) send();
       else void written.then(send);
@@ -273,7 +273,7 @@ export class HlsService implements HttpService {
   }
 }
 
-/** The display name of the channel, or its key. */
+/** The display name, or the key. */
 function nameOf({ facts: { key, name } }: Mount): string {
   return name || key;
 }

@@ -35,7 +35,7 @@ export function publicStats(facts: StatusFacts, reached: Reached, path: string |
 }
 
 function serverOf({ server, startedMs }: StatusFacts, { host }: Reached): StatusMembers {
-  // In Icecast `admin` and `location` name a person and a place, which we do not know; scripts expect the members.
+  // `admin` and `location` name a person and a place, which we do not know; scripts expect them.
   return { admin: '', host, location: '', server_id: server, ...icecastTimes('server_start', startedMs) };
 }
 

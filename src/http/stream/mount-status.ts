@@ -14,9 +14,9 @@ export interface MountStatus {
   readonly paths: readonly string[];
   /** The beginning of its uninterrupted time on air, unix milliseconds; null: it is not on air. */
   readonly onAirSinceMs: number | null;
-  /** The title line in force; "": none. */
+  /** The line in force; "": none. */
   readonly title: string;
-  /** The next title line; "": none. */
+  /** "": none. */
   readonly nextTitle: string;
   /** The records of both as JSON; null: none. */
   readonly records: { readonly now: string | null; readonly next: string | null };

@@ -1,6 +1,6 @@
 /**
  * Playing listeners: adds them to the audience, and moves them to another channel on the same connection when an operator requests it, or while
- * their channel has no audio but a fallback (fallbacks.ts).
+ * their channel has a fallback and no audio (fallbacks.ts).
  *
  *   home has audio ──► silent, and its tape played to the end ──► first fallback with audio that fits their head
  *          ▲                                                        │
@@ -36,7 +36,7 @@ import {
 const CHECK_MS = 200;
 /** Listeners move after this silence: another source may follow sooner, or audio may be on its way from another process. */
 const SILENT_MS = 500;
-/** Maximum number of listeners moved in one check, so that a crowd does not block the event loop. After that the next check follows at once. */
+/** Limits the moves in one check, so that a crowd does not block the event loop. Then the next check follows at once. */
 const MAX_PER_CHECK = 200;
 /** Minimum burst on another tape of the same channel: the last tape was played to its end, except the open segment. */
 const OPEN_MS = 1000;
@@ -119,7 +119,7 @@ export class Players implements AlarmHandler {
     return this.#audience.playing === 0 && this.#moving.size === 0 && this.#away.size === 0 && this.#missed.size === 0;
   }
 
-  /** Moves the listeners of a channel that has lost its audio. Returns how many more listeners may be moved now. */
+  /** Moves the listeners of a channel that has lost its audio. Returns how many more may be moved now. */
   #moveToFallback(key: string, nowMs: number, most: number): number {
     const home = this.#options.mounts?.get(`/${key}`);
     if (home === undefined || canBegin(home)) {
@@ -148,7 +148,7 @@ export class Players implements AlarmHandler {
     return found;
   }
 
-  /** Moves listeners back to their home if it has audio again, or to another fallback. Returns how many more listeners may be moved now. */
+  /** Moves listeners back home if it has audio again, or to another fallback. Returns how many more may be moved now. */
   #moveFromFallbacks(most: number): number {
     let left = most;
     for (const [listener, stay] of this.#away) {

@@ -27,7 +27,7 @@ const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   xspf: { type: 'application/xspf+xml; charset=utf-8', write: xspf },
 };
 
-/** Endings that may follow the path of a mount, after a dot. */
+/** Follow the path of a mount. */
 export const PLAYLIST_EXTENSIONS = Object.keys(PLAYLISTS);
 
 const ROLE: RouteRole = { role: 'stream' };
@@ -39,7 +39,7 @@ const PATH_END = /[?#]|$/;
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
 interface MountPlaylist {
-  /** The path of its mount. */
+  /** Its mount's. */
   readonly path: string;
   readonly format: PlaylistFormat;
   readonly channel: MountStatus;

@@ -14,7 +14,7 @@ export const MAX_PROBE_BYTES = 4096;
 const PROBE_MS = 2000;
 const RANGE = /^bytes=(\d{1,9})-(\d{1,9})$/i;
 
-/** The number of requested bytes; 0: not a probe. */
+/** 0: not a probe. */
 export function probedBytes(request: Pick<StreamRequest, 'header'>): number {
   const [, from, to] = RANGE.exec(request.header('range')?.trim() ?? '') ?? [];
   const bytes = Number(to) - Number(from) + 1;

@@ -18,7 +18,7 @@ function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
   return createHmac('sha256', key).update(`${path}\n${expires}`).digest();
 }
 
-/** Whether one of the keys has signed this path, and the signature has not expired. All keys are tried, for equal time. */
+/** Whether one of the keys has signed this path, and the signature has not expired. All keys are tried, so that the time is equal. */
 export function isSigned(keys: readonly KeyObject[], path: string, query: URLSearchParams, wallMs: number): boolean {
   const expires = query.get('expires') ?? '';
   const sig = query.get('sig') ?? '';

@@ -32,9 +32,9 @@ export interface ListingParts {
 
 const ROLE: RouteRole = { role: 'poll' };
 const HEADERS = { ...READ_CORS, 'Cache-Control': SHARED };
-/** Maximum number of cached bodies, one for each Host by which clients reach this server. */
+/** Limit on cached bodies, one for each Host by which clients reach this server. */
 const MAX_BODIES = 8;
-/** Maximum number of new bodies in a second; beyond that the text is sent without ETag and compression. */
+/** Limit on new bodies in a second; beyond that the text is sent without ETag and compression. */
 const MAX_NEW = 8;
 const SECOND_MS = 1000;
 

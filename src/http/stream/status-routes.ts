@@ -44,7 +44,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   const shoutcastXml = new SharedText((reached) => serverXml(facts, reached), escapeMarkup);
   const streams = new SharedText((reached) => serverElement(facts, reached), escapeMarkup);
   const now = () => facts.clock.now();
-  /** The statistics of the mount in the query, else of all. */
+  /** For the mount in the query, else all. */
   const ofIcecast = (all: SharedText, render: typeof statusJson, request: FastifyRequest, url: string) => {
     const [path, reached] = [askedMount(url), reachedBy(request)];
     return path === null ? all.for(reached, now()) : render(facts, reached, path);

@@ -13,23 +13,22 @@ import type { StreamRequest } from './stream-request.js';
 
 export interface Stay {
   readonly audio: PlayableAudio;
-  /** The mount that it requested, or to which an operator has moved it. It returns there from a fallback. */
+  /** The mount that it requested, or to which an operator has moved it; it returns there. */
   home: Mount;
-  /** The content type in its head. */
   readonly contentType: string;
-  /** The metaint in its head; null: no ICY titles. */
+  /** Null: no ICY titles. */
   readonly metaint: number | null;
   /** The position of its ICY blocks, if they are further apart than on the tape. */
   readonly phase: Phase | null;
   readonly admitted: Admitted;
   readonly session: Session | null;
-  /** The id of its connection, for the log. */
+  /** Its id, for the log. */
   readonly connection: StreamRequest['connection'];
   readonly client: ListenerClient;
   readonly counted: CountedListener;
   /** Absent: it has not moved yet. */
   readonly before?: Before;
-  /** The X-Playback-Session-Id of its request. */
+  /** X-Playback-Session-Id. */
   readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
   /** The format of its stream, if its player cannot change to another; null: it can. */
@@ -42,17 +41,16 @@ export interface Stay {
 
 /** Figures from before the last move. */
 interface Before {
-  /** Playing time of its connection. */
+  /** Playing time since it connected. */
   readonly lastedMs: number;
-  /** Playing time on the channel where it is counted now. */
+  /** Playing time on its present channel. */
   readonly countedMs: number;
-  /** Bytes sent to it there. */
+  /** Sent on its present channel. */
   readonly bytes: number;
 }
 
 export const NOT_MOVED: Before = { lastedMs: 0, countedMs: 0, bytes: 0 };
 
-/** The destination of a move. */
 export type Destination = Pick<Mount, 'audio' | 'path'>;
 
 /** A listener that waits to move, since the tape is not in this process yet, or does not grow yet. */
@@ -84,7 +82,7 @@ export function isTapeHere({ audio: { tape } }: Destination): boolean {
   return tape !== undefined && tape.head > tape.tail;
 }
 
-/** Whether the listener can move now. An old tape may be complete while the delay line behind it still fills. */
+/** Whether the listener can move now. An old tape may be complete while the delay line still fills. */
 export function isReady(moving: MovingListener): boolean {
   const { mount, seen } = moving;
   if (!isTapeHere(mount)) return false;

@@ -23,11 +23,10 @@ export interface StreamRequest {
   readonly addressHeaders: AddressHeaders;
   /** The client's address, also behind trusted proxies (net/front/client-address.ts); "": the client has gone. */
   readonly address: string;
-  /** The id of its connection, for the log. */
+  /** Its id, for the log. */
   readonly connection: string | undefined;
   /** The value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** Whether the client has gone. */
   readonly gone: boolean;
   /** Prepares for a late answer: no other request is answered on this connection, and its end is noticed. */
   wait(): void;
@@ -152,7 +151,7 @@ export class SocketStreamRequest implements StreamRequest {
     return this.#headers.get(name);
   }
 
-  /** Does nothing: the connection serves no other request anyway. */
+  /** The connection serves no other request anyway. */
   wait(): void {}
 
   take(): Socket {

@@ -24,7 +24,7 @@ import { answerProbe, firstBytes, probedBytes } from './probe.js';
 import { canBegin, hasAudioSoon, isTapeHere, isWorthWaiting } from './stay.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** Maximum number of waiting listeners that start in one tick, so that a crowd does not block the event loop after a restart. */
+/** Limits the starts in one tick, so that a crowd does not block the event loop after a restart. */
 const MAX_PER_TICK = 50;
 /** Retry-After of a refused listener. */
 const RETRY_SECONDS = 5;
@@ -34,16 +34,15 @@ export interface StreamOptions extends PlayersOptions {
   readonly showsOnReading: ReadingPlayers;
   /** Players that cannot follow a change of sample rate or channels: the beginning of a product in their User-Agent → formats. */
   readonly endsOnFormatChange: Readonly<Record<string, readonly Format[]>>;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
-/** A listener that waits for audio. */
 interface WaitingListener {
   readonly request: StreamRequest;
-  /** The requested mount. */
+  /** As requested. */
   readonly home: Mount;
-  /** The mount to play: the same, or a fallback. */
+  /** `home` or a fallback. */
   mount: Mount;
   readonly admitted: Admitted;
   untilMs: number;
@@ -173,7 +172,7 @@ export class Stream implements AlarmHandler {
     this.#refuse(request, why);
   }
 
-  /** Plays or refuses a waiting listener if it can be decided now. Returns whether its wait is over. */
+  /** Returns whether its wait is over. */
   #settle(waiting: WaitingListener, nowMs: number): boolean {
     const { request, home, admitted } = waiting;
     if (!request.gone && !this.#closed) this.#update(waiting, nowMs);
@@ -197,7 +196,7 @@ export class Stream implements AlarmHandler {
     if (isLate) waiting.untilMs = nowMs + this.#options.startTimeoutMs;
   }
 
-  /** The mount, or a fallback while it has no audio. @param waiting a listener that is counted already, and may have started a source in vain */
+  /** The mount, or a fallback while it has no audio. @param waiting counted already; may have started a source in vain */
   #playable(home: Mount, { hasWoken, mount: own }: Partial<WaitingListener> = {}): Mount {
     if (hasAudioSoon(home) || (home.onDemand && hasWoken !== true)) return home;
     const standIns = this.#options.fallbacks?.of(home.audio.key);

@@ -15,7 +15,7 @@ import type { Direct, Transport } from './watch-connection.js';
  * exactly (HTML, 9.2.6: a blank line dispatches, with the id of this connection, which is still empty).
  */
 const COMMENT = Buffer.from(':\n');
-/** After a restart readers reconnect after RETRY_MIN_MS, and up to RETRY_SPREAD_MS more. */
+/** After a restart, reconnections are spread over this time. */
 const RETRY_MIN_MS = 2000;
 const RETRY_SPREAD_MS = 3000;
 

@@ -30,11 +30,11 @@ const MIN_TIMEOUT_MS = 2000;
 
 export interface NesOptions {
   readonly pingMs: number;
-  /** Maximum number per connection. */
+  /** Per connection. */
   readonly subscriptions: number;
-  /** Maximum number of frames that one connection may send in ten seconds; a burst of as many is allowed. */
+  /** Limit for one connection in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
@@ -73,7 +73,7 @@ export class Nes implements UpgradeService {
   #open(ws: WebSocket, socket: Socket, address: string): void {
     const transport = new WebSocketTransport(ws, socket, this.#upgrader.maxReceived, () => ws.send(NES_PING));
     const { reader, onGone } = this.#watchers.enter(transport, address);
-    // Not the 'close' of ws, which comes only after it has processed everything that it has read.
+    // ws emits its 'close' only after it has processed all bytes read.
     socket.on('close', onGone);
     const { pingMs } = this.#options;
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);

@@ -34,7 +34,7 @@ const BOUNDS = {
 export interface UpgraderOptions {
   /** A longer message closes the connection with 1009; applies to new connections. */
   readonly maxBytes: () => number;
-  /** Maximum number of PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
+  /** Limit on PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
   readonly frames: () => number;
   /** Gets errors after the 101; the connection is cut then. */
   onError(error: unknown): void;

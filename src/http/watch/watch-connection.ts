@@ -39,11 +39,11 @@ export interface Transport {
   readonly open: boolean;
   /** Buffered bytes. */
   readonly waiting: number;
-  /** Bytes that the kernel has taken. */
+  /** Bytes that the kernel took. */
   readonly taken: number;
-  /** Bytes received, including those of TLS and of frames. */
+  /** Bytes received, with TLS and frames. */
   readonly received: number;
-  /** Maximum of these in ten seconds. */
+  /** In ten seconds. */
   readonly maxReceived: number;
   /** @param firsts the source of the message, if it is one of the first messages */
   send(message: Message, firsts: Firsts | null): void;
@@ -59,7 +59,7 @@ export class WatchConnection implements Watcher {
   // First, so that they share a cache line with the object's header.
   readonly #socket: Direct['socket'] | null;
   readonly #bytes: Direct['bytes'] | null;
-  /** Whether no earlier message is pending, so that the fast path may be used. */
+  /** No earlier message is pending, so the fast path may be used. */
   #isCurrent = true;
   readonly #transport: Transport;
   readonly #limits: WatchConnectionLimits;
@@ -132,7 +132,7 @@ export class WatchConnection implements Watcher {
     this.#isCurrent = true;
   }
 
-  /** The topic has ended: the connection is closed at the next check. */
+  /** The topic has ended: closes at the next check. */
   onEnded(): void {
     this.#isGone = true;
   }

@@ -26,12 +26,12 @@ const RETRY_SECONDS = 10;
 export interface WatchOptions extends WatchConnectionLimits {
   readonly watchers: number;
   readonly watchersPerAddress: number;
-  /** Maximum number of frames that one WebSocket may send in ten seconds; a burst of as many is allowed. */
+  /** Limit for one WebSocket in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
   readonly proxies: Proxies;
   /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** Gets the error behind an answer 500. */
+  /** Gets the error that caused a 500. */
   onError(error: unknown): void;
 }
 
@@ -100,19 +100,19 @@ export class Watchers implements AlarmHandler {
     return this.#count;
   }
 
-  /** Checks that a channel or station exists; any metaid does. @throws Refusal not-found */
+  /** Any metaid exists. @throws Refusal not-found */
   checkExists(target: Topic): void {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
   }
 
-  /** The client's address, or network of IPv6, to which limits apply. */
+  /** The client's address or network, to which limits apply. */
   originOf(request: IncomingMessage): string {
     return this.#options.proxies.originOf(request);
   }
 
-  /** Checks the limits for a new watcher. @throws Refusal unavailable */
+  /** @throws Refusal unavailable */
   checkRoom(address: string): void {
     if (this.#closed) throw shuttingDown(RETRY_SECONDS);
     const { watchers, watchersPerAddress } = this.#options;
@@ -204,7 +204,7 @@ export class Watchers implements AlarmHandler {
     for (const group of this.#groups) for (const reader of group.keys()) reader.cut();
   }
 
-  /** The next and the now of this listener, heard or written (`sync`), without those already seen. */
+  /** This listener's next and now, heard or written, unless already seen. */
   #firstOfListener(metaid: string, sync: Sync, seen: ListenerSeen | undefined): Message[] {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return [];

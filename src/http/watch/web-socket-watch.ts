@@ -52,7 +52,7 @@ export class Watch implements UpgradeService {
     return this.watchers.count;
   }
 
-  /** Takes every path: as the last service in the list, it refuses those that cannot be watched. */
+  /** Every path: the last service in the list refuses those that cannot be watched. */
   takes(): boolean {
     return true;
   }
@@ -88,7 +88,7 @@ export class Watch implements UpgradeService {
       watch,
     );
     socket.on('drain', () => reader.flush());
-    // Not the 'close' of ws, which comes only after it has processed everything that it has read.
+    // ws emits its 'close' only after it has processed all bytes read.
     socket.on('close', onGone);
     const { scope, id } = watch.target;
     if (scope === 'listener') {

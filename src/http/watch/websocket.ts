@@ -12,7 +12,7 @@ import type { Direct, Transport, WatchEnding } from './watch-connection.js';
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
 const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013, gone: 1001 };
 
-/** The `readyState` of an open WebSocket. */
+/** `readyState` of an open one. */
 const OPEN = 1;
 const PING = Buffer.from([0x89, 0]);
 

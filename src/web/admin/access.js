@@ -1,5 +1,5 @@
 // @ts-check
-/** Who may, and who was refused: blocks, push tokens, watchers, sessions, the last refusals. */
+/** The Access view: blocks, push tokens, the last refusals, watchers, sessions. */
 
 import { ask, read } from './api.js';
 import { confirm, reveal, textOf } from './dialog.js';
@@ -27,7 +27,7 @@ export class Access {
   element;
   #live;
   #may;
-  /** A token pushes titles, so its maker needs that right too. */
+  /** To create tokens, which push titles, takes both rights. */
   #mayMake;
   #trouble = make('p', { class: 'trouble', role: 'alert' });
   #blocks = table(
@@ -39,7 +39,7 @@ export class Access {
   #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status'], 'Nothing was refused.');
   #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'Nobody is subscribed.');
   #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard'], 'None has a metaid.');
-  /** How often it was asked, and whether the last answer is on its way. */
+  /** The latest request. */
   #asked = 0;
   #isAsking = false;
   #timer;
@@ -78,7 +78,7 @@ export class Access {
     clearInterval(this.#timer);
   }
 
-  /** What it asks for last counts: an act may have changed what is on its way. */
+  /** Only the latest answer is shown: an act may have outdated the others. */
   async #look() {
     const asked = ++this.#asked;
     this.#isAsking = true;
@@ -294,7 +294,7 @@ function fillSession(row, { metaid, channel, written, heard }) {
   for (const [name, text] of Object.entries({ metaid, channel, written, heard })) say(part(row, `of-${name}`), text);
 }
 
-/** An empty table says so. @param {HTMLElement} element @param {HTMLElement} body */
+/** An empty table shows a text. @param {HTMLElement} element @param {HTMLElement} body */
 function showNone(element, body) {
   element.classList.toggle('none', body.children.length === 0);
 }

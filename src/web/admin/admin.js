@@ -1,5 +1,5 @@
 // @ts-check
-/** The page's start: who is asking, what is on air, and which view the address names. */
+/** Starts the page: the user, the channels, and the view that the address names. */
 
 import { Access } from './access.js';
 import { ask, read } from './api.js';
@@ -25,7 +25,7 @@ const WORDS = {
   'signed out': 'logged out',
 };
 
-/** What is old is grey, and says of when it is. @param {import('./events.js').LiveState} state */
+/** Shows outdated data in grey, with its time. @param {import('./events.js').LiveState} state */
 function showAge(state) {
   const isStale = state !== 'live' && live.asOfMs > 0;
   document.documentElement.toggleAttribute('data-stale', isStale);
@@ -34,7 +34,7 @@ function showAge(state) {
   say(element('stale'), isStale ? `${why} This is as of ${moment(live.asOfMs)}.` : '');
 }
 
-/** Asks until there is an answer: the server may just be starting. @returns {Promise<{ name: string, rights: string[], loginUntilMs?: number }>} */
+/** Retries until the server answers, since it may be starting. @returns {Promise<{ name: string, rights: string[], loginUntilMs?: number }>} */
 async function whoAmI() {
   for (;;) {
     try {
@@ -69,7 +69,7 @@ const live = new Live(
 /** @type {Page} */
 const page = { live, may: (right) => rights.includes(right) };
 
-/** @param {string} text from the address: anything */
+/** @param {string} text any text from the address */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -88,7 +88,7 @@ function viewOf() {
   return new Overview(page);
 }
 
-/** @param {boolean} isFirst nobody has chosen it on the page yet */
+/** @param {boolean} isFirst at the start: the focus stays */
 function open(isFirst) {
   view?.close();
   view = viewOf();

@@ -1,17 +1,17 @@
 // @ts-check
-/** What the page asks of the server: reads and acts of `/admin/api`. The browser sends the user's login along; the page never sees it. */
+/** Requests to the server: reads and acts of `/admin/api`. The browser adds the user's login, which the page never sees. */
 
 import { noteDate } from './time.js';
 
 /** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
 
 const READ_MS = 10_000;
-/** When the server was heard last, by this device, unix milliseconds. */
+/** When the server last answered, unix milliseconds by this device. */
 let heard = 0;
-/** The page may stand below a path of a proxy, and its own address may have a password in it. */
+/** The page may be below a proxy's path, and its own address may contain a password. */
 const BASE = new URL('.', location.origin + location.pathname);
 
-/** An answer that is none of those that were hoped for. */
+/** An answer with an error status. */
 export class Refused extends Error {
   /** @param {number} status @param {string} text */
   constructor(status, text) {
@@ -26,7 +26,7 @@ export function urlOf(path) {
 }
 
 /**
- * Reads below `/admin/api/`. Rejects with Refused, or where there is no connection.
+ * Reads a path below `/admin/api/`. Rejects with Refused, or if there is no connection.
  * @param {string} path @param {Record<string, string | number | undefined>} [query]
  * @returns {Promise<any>}
  */
@@ -39,7 +39,7 @@ export function read(path, query = {}) {
 }
 
 /**
- * Acts. Rejects as `read`.
+ * Rejects as `read`.
  * @param {'GET' | 'POST' | 'DELETE'} method @param {string} path below the page's folder @param {unknown} [body]
  * @returns {Promise<any>} null: the answer has no body
  */
@@ -70,12 +70,12 @@ function problemOf(text) {
   }
 }
 
-/** The server is there. */
+/** The server was heard. */
 export function noteHeard() {
   heard = Date.now();
 }
 
-/** When that was, by this device, unix milliseconds. */
+/** When the server was last heard, unix milliseconds by this device. */
 export function heardMs() {
   return heard;
 }

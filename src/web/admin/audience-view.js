@@ -1,5 +1,5 @@
 // @ts-check
-/** Statistics: listeners over time, countries, players, pages, titles, and the reports as downloads. It asks one question after another. */
+/** The Statistics view: listeners over time, countries, players, pages, titles, and reports as downloads. Sends one request after another. */
 
 import { read, urlOf } from './api.js';
 import { columns, hoursOf, redraw } from './charts.js';
@@ -23,13 +23,13 @@ const KINDS = /** @type {const} */ ([
   ['player', 'Players', 'Player'],
   ['page', 'Pages', 'Page'],
 ]);
-/** Figures come with each minute. */
+/** Figures change each minute. */
 const EVERY_MS = 30_000;
-/** Of a week or a month, whose answers are long. */
+/** The interval for a week or a month, whose answers are long. */
 const LONG_EVERY_MS = 300_000;
-/** Rows of a table; the downloads have all. */
+/** Limit on rows in a table; the downloads contain all. */
 const MOST = 20;
-/** Where the report of a month begins. */
+/** Number of months offered for reports. */
 const MONTHS = 13;
 const COUNTRY = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
 
@@ -52,9 +52,9 @@ export class AudienceView {
   #titles = table('Titles', ['Title', 'Listener minutes', 'Average listeners'], 'No title was heard in this period.');
   #downloads = make('ul', { class: 'downloads' });
   #month = make('select', { 'aria-label': 'Month of the report' }, ...months());
-  /** How often it was asked. */
+  /** The latest request. */
   #asked = 0;
-  /** When, by this device; 0: there was no answer. */
+  /** When it was sent, by this device; 0: it failed. */
   #askedMs = 0;
   #isAsking = false;
   #isFilled = false;
@@ -88,7 +88,7 @@ export class AudienceView {
     this.#asked++;
   }
 
-  /** The channels are known a moment after the page. */
+  /** The channels are known a moment after the page is loaded. */
   show() {
     const { channels } = this.#live;
     if (this.#isFilled || channels.length === 0) return;
@@ -103,7 +103,7 @@ export class AudienceView {
 
   get #query() {
     const { by, periods } = this.#chosen;
-    // Whole ones, as in the chart: the sums are those of its columns.
+    // Whole periods, so that the sums equal those of the chart's columns.
     const first = Math.floor(serverNow() / PERIOD_MS[by]) - periods + 1;
     const from = new Date(first * PERIOD_MS[by]).toISOString().replace(/\.\d+Z$/, 'Z');
     return { channel: this.#subject.value, by, from };
@@ -172,7 +172,7 @@ export class AudienceView {
       'en-GB',
       by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
     );
-    // Days are those of UTC.
+    // Days are UTC days.
     const nameOf = (/** @type {string} */ date) => format.format(Date.parse(date));
     const points =
       by === 'hour'
@@ -184,7 +184,7 @@ export class AudienceView {
     redraw(this.#chart, (isOpen) => columns(points, { label, first, width: this.#chart.clientWidth, isOpen }));
   }
 
-  /** The same title is one row. @param {readonly Play[]} plays */
+  /** A title has one row for all its plays. @param {readonly Play[]} plays */
   #showTitles(plays) {
     const sums = /** @type {Map<string, { minutes: number, average: number, times: number }>} */ (new Map());
     for (const { artist, title, listenerMinutes, averageListeners } of plays) {
@@ -227,7 +227,7 @@ export class AudienceView {
       (row, [text, path, query]) => {
         const link = part(row, 'file');
         const named = [channel, query['of'] ?? path.replace(/^.*\/|\.csv$/g, ''), query['form'], query['month']];
-        // Spreadsheets take it for UTF-8 by a byte order mark alone.
+        // Spreadsheets recognise UTF-8 only by a byte order mark.
         mark(link, 'href', `${urlOf(`admin/api/${path}`)}?${new URLSearchParams({ ...query, bom: '1' })}`);
         mark(link, 'download', `${named.filter(Boolean).join('-')}.csv`);
         say(link, `${text} (CSV)`);
@@ -237,7 +237,7 @@ export class AudienceView {
 }
 
 /**
- * The days up to the last one that is known, or today, also those without a listener.
+ * The last `days` days up to the last known one or today, including days without listeners.
  * @param {readonly Row[]} series @param {number} days
  */
 export function daysOf(series, days) {
@@ -250,7 +250,7 @@ export function daysOf(series, days) {
   });
 }
 
-/** In UTC, as days are kept. @param {number} atMs */
+/** The date in UTC, as days are stored. @param {number} atMs */
 function dateOf(atMs) {
   return new Date(atMs).toISOString().slice(0, 10);
 }
@@ -284,7 +284,7 @@ function nameOf(of, value) {
   return of === 'country' && /^[A-Z]{2}$/.test(value) ? (COUNTRY.of(value) ?? value) : value;
 }
 
-/** The present one, and those before it. */
+/** The present month, and earlier ones. */
 function months() {
   const now = new Date(serverNow());
   return Array.from({ length: MONTHS }, (_, i) => {

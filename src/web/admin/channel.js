@@ -1,5 +1,5 @@
 // @ts-check
-/** One channel in depth. Asked for every two seconds while someone looks; each panel shows its part. */
+/** One channel in detail. Read every two seconds while the page is visible; each panel shows its part. */
 
 import { Refused, read, urlOf } from './api.js';
 import { day, hoursOf, redraw } from './charts.js';
@@ -102,7 +102,7 @@ export class ChannelView {
       ['Listeners', audienceOf(channel)],
       ['Peak', count(peakListeners)],
       ['Connections', count(connections)],
-      // Apart from the listeners: players of HLS that are not known by name.
+      // Not included in the listeners: anonymous players of HLS.
       ...(hlsListeners === 0 ? [] : [['HLS listeners', `about ${count(hlsListeners)}, without caches`]]),
       ['Behind the live edge', lagOf(lagMs)],
       // A number and its unit stay together.

@@ -1,5 +1,5 @@
 // @ts-check
-/** Drawings: listeners over the day, and a tape with its titles and those who hear it. Each says in words what it shows. */
+/** Charts: listeners over the day, and a tape with its titles and listeners. Each has a description in words. */
 
 import { draw, make } from './dom.js';
 import { serverNow } from './time.js';
@@ -9,13 +9,13 @@ const HOUR_MS = 3_600_000;
 const HOURS = 24;
 const MOST_WIDE = 48;
 const MOST_NAMES = 6;
-/** What the name of a column takes, pixels. */
+/** Width of a column's name, pixels. */
 const NAME_WIDTH = 56;
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 /** @typedef {{ atMs: number, peak: number, listeners: number }} Hour */
 
-/** The last 24 hours, also those without a listener. @param {readonly { at: string, peak: number, listeners: number }[]} series @returns {Hour[]} */
+/** The last 24 hours, even those without listeners. @param {readonly { at: string, peak: number, listeners: number }[]} series @returns {Hour[]} */
 export function hoursOf(series) {
   const found = new Map(series.map((each) => [Date.parse(each.at), each]));
   const lastMs = Math.floor(serverNow() / HOUR_MS) * HOUR_MS;
@@ -26,7 +26,7 @@ export function hoursOf(series) {
   });
 }
 
-/** Small bars without words of their own: what they stand beside says it. @param {readonly Hour[]} hours */
+/** Small bars without a description: the text beside them has the facts. @param {readonly Hour[]} hours */
 export function spark(hours) {
   const most = Math.max(1, ...hours.map(({ peak }) => peak));
   const bars = hours.map(({ peak }, i) => bar(i * 4, 24, 3, (peak / most) * 24));
@@ -38,7 +38,7 @@ export function spark(hours) {
 }
 
 /**
- * Shows a drawing anew: its table stays open, and keeps the focus.
+ * Replaces a chart. Its table stays open, and keeps the focus.
  * @param {HTMLElement} place @param {(isOpen: boolean) => Element} drawn
  */
 export function redraw(place, drawn) {
@@ -47,7 +47,7 @@ export function redraw(place, drawn) {
   if (hasFocus) place.querySelector('summary')?.focus({ preventScroll: true });
 }
 
-/** The last 24 hours. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */
+/** The last 24 hours. @param {readonly Hour[]} hours @param {number} width available pixels @param {boolean} isOpen whether the table is open */
 export function day(hours, width, isOpen) {
   if (hours.every(({ peak }) => peak === 0))
     return make(
@@ -62,16 +62,16 @@ export function day(hours, width, isOpen) {
 }
 
 /**
- * Peaks over time, with a scale, and the same as a table.
+ * Peaks over time as a chart with a scale, and as a table.
  * @param {readonly { name: string, peak: number, listeners: number }[]} points in order, at least one
- * @param {{ label: string, first: string, width: number, isOpen: boolean }} look label: what it shows, in words; first: of the table's first column;
- * width: of its place, pixels; isOpen: whether the table is shown
+ * @param {{ label: string, first: string, width: number, isOpen: boolean }} look label: description in words; first: heading of the table's first
+ * column; width: available pixels; isOpen: whether the table is open
  */
 export function columns(points, { label, first, width, isOpen }) {
   const most = Math.max(1, ...points.map(({ peak }) => peak));
   const [height, left, bottom] = [160, 44, 22];
   const step = (width - left) / points.length;
-  // One alone is a bar, not a wall.
+  // A single column is not as wide as the chart.
   const wide = Math.min(step - Math.min(4, step / 3), MOST_WIDE);
   const every = Math.ceil(points.length / Math.max(1, Math.min(MOST_NAMES, Math.floor((width - left) / NAME_WIDTH))));
   const y = (/** @type {number} */ value) => (height - bottom) * (1 - value / most) + 8;
@@ -107,9 +107,9 @@ export function columns(points, { label, first, width, isOpen }) {
 }
 
 /**
- * A tape: the live edge at the right, titles where they take effect, above it who hears which second of it.
+ * A tape: the live edge at the right, titles at their places, and above it the number of listeners at each second.
  * @param {number} heldMs @param {readonly { title: string, behindMs: number }[]} titles @param {readonly number[]} bySecondsBehind
- * @param {number} width of its place, pixels
+ * @param {number} width available pixels
  */
 export function tape(heldMs, titles, bySecondsBehind, width) {
   const height = 86;

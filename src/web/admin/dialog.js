@@ -1,7 +1,6 @@
 // @ts-check
 /**
- * Every act asks back: what it does and to whom, in a dialog whose first button is the one that does nothing. What became of it stands at the top of
- * the page.
+ * Every act asks for confirmation: what it does and to whom, in a dialog whose first button cancels it. The outcome is shown at the top of the page.
  */
 
 import { make, say } from './dom.js';
@@ -11,14 +10,14 @@ import { make, say } from './dom.js';
  * string])[], isOptional?: boolean }} Field
  */
 /** @typedef {{ title: string, text: string, button: string, isDanger?: boolean, fields?: readonly Field[] }} Question */
-/** @typedef {string | { trouble: string }} Done what was done; trouble: it was asked for, and could not be */
+/** @typedef {string | { trouble: string }} Done what was done; trouble: what could not be done, or only in part */
 
 const NOTICE_MS = 8000;
 let noticeTimer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
 
 /**
- * Asks, and performs where the answer is yes. A failure stays in the dialog, where it can be tried again.
- * @param {Question} question @param {(values: Record<string, string>) => Promise<Done>} perform resolves for a person
+ * Asks for confirmation, and then performs. A failure is shown in the dialog, where the user can retry.
+ * @param {Question} question @param {(values: Record<string, string>) => Promise<Done>} perform resolves with a text for the user
  */
 export function confirm({ title, text, button, isDanger = false, fields = [] }, perform) {
   const trouble = make('p', { class: 'trouble', role: 'alert' });
@@ -57,7 +56,7 @@ export function confirm({ title, text, button, isDanger = false, fields = [] }, 
   if (fields.length === 0) cancel.focus();
 }
 
-/** Says something once that stays until it is closed: a secret. @param {string} title @param {string} text @param {string} secret */
+/** Shows a secret, once, until the dialog is closed. @param {string} title @param {string} text @param {string} secret */
 export function reveal(title, text, secret) {
   const output = make('input', {
     type: 'text',
@@ -83,7 +82,7 @@ export function reveal(title, text, secret) {
   output.focus();
 }
 
-/** At the top of the page, for a while. @param {string} text @param {boolean} [isTrouble] */
+/** Shows a text at the top of the page for NOTICE_MS. @param {string} text @param {boolean} [isTrouble] */
 export function notice(text, isTrouble = false) {
   const element = /** @type {HTMLElement} */ (document.getElementById('notice'));
   element.classList.toggle('trouble', isTrouble);
@@ -92,7 +91,7 @@ export function notice(text, isTrouble = false) {
   noticeTimer = setTimeout(() => say(element, ''), NOTICE_MS);
 }
 
-/** What went wrong, for a person. @param {unknown} error */
+/** The error as a text for the user. @param {unknown} error */
 export function textOf(error) {
   return error instanceof TypeError || error instanceof DOMException
     ? 'The server does not answer.'

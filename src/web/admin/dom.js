@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * How the page makes elements. Texts from outside (titles, names, agents) become text, never markup. What is shown again is changed in place: the
- * focus, a selection and what someone is typing stay.
+ * Makes elements. Untrusted input (titles, names, agents) becomes text, never markup. Elements are updated in place, so that the focus, a selection
+ * and unfinished input stay.
  */
 
 /** @typedef {string | number | Node | null | undefined | false} Part */
@@ -10,7 +10,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 
 /**
- * An element. Attributes that are false or null are left out; functions are handlers (`onclick`).
+ * Makes an element. Attributes that are false or null are omitted; functions are handlers (`onclick`).
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Attributes} [attributes]
@@ -21,7 +21,7 @@ export function make(tag, attributes = {}, ...parts) {
   return fill(document.createElement(tag), attributes, parts);
 }
 
-/** The same for a drawing. @param {string} tag @param {Attributes} [attributes] @param {...Part} parts */
+/** The same for SVG. @param {string} tag @param {Attributes} [attributes] @param {...Part} parts */
 export function draw(tag, attributes = {}, ...parts) {
   return fill(/** @type {SVGElement} */ (document.createElementNS(SVG, tag)), attributes, parts);
 }
@@ -45,23 +45,22 @@ function asNode(part) {
   return typeof part === 'number' ? String(part) : part;
 }
 
-/** Sets a text where it differs: a screen reader reads changes, not repeats. @param {Element} element @param {string | number} text */
+/** Sets a text if it differs, so that a screen reader reads changes only. @param {Element} element @param {string | number} text */
 export function say(element, text) {
   if (element.textContent !== String(text)) element.textContent = String(text);
 }
 
-/** Sets an attribute where it differs; null takes it away. @param {Element} element @param {string} name @param {string | null} value */
+/** Sets an attribute if it differs; null removes it. @param {Element} element @param {string} name @param {string | null} value */
 export function mark(element, name, value) {
   if (value === null) element.removeAttribute(name);
   else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 /**
- * Shows a list: one child for each item, in their order, the same one as long as the item has the same key. Of items with one key, the first keeps
- * it.
+ * Shows a list: one child for each item, in their order. A child is kept while there is an item with its key; of several, the first keeps it.
  * @template T
  * @param {Element} parent @param {readonly T[]} items @param {(item: T) => string} keyOf
- * @param {(item: T) => HTMLElement} begin makes a child @param {(child: HTMLElement, item: T) => void} [change] fills it with what is so now
+ * @param {(item: T) => HTMLElement} begin makes a child @param {(child: HTMLElement, item: T) => void} [change] updates it
  */
 export function list(parent, items, keyOf, begin, change) {
   const known = new Map(
@@ -88,7 +87,7 @@ export function list(parent, items, keyOf, begin, change) {
   for (const gone of known.values()) gone.remove();
 }
 
-/** A part of an element by its class. @param {Element} element @param {string} name @returns {HTMLElement} */
+/** The descendant of an element with this class. @param {Element} element @param {string} name @returns {HTMLElement} */
 export function part(element, name) {
   return /** @type {HTMLElement} */ (element.querySelector(`.${name}`));
 }
@@ -100,8 +99,8 @@ export function section(heading, ...parts) {
 }
 
 /**
- * A table that scrolls by itself where it is too wide.
- * @param {string} caption @param {readonly string[]} columns "": of buttons @param {string} [none] what stands there while it has no rows
+ * A table that scrolls if it is too wide.
+ * @param {string} caption @param {readonly string[]} columns "": for buttons @param {string} [none] the text shown while it has no rows
  * @returns {{ element: HTMLElement, body: HTMLElement }}
  */
 export function table(caption, columns, none = 'None.') {
@@ -120,8 +119,8 @@ export function table(caption, columns, none = 'None.') {
 }
 
 /**
- * Buttons of a row; on a phone they are behind one that opens them, and Escape closes them again.
- * @param {string} who of the row @param {HTMLElement} buttons
+ * The buttons of a row; on a phone another button opens them, and Escape closes them.
+ * @param {string} who the subject of the row @param {HTMLElement} buttons
  */
 export function menu(who, buttons) {
   const opener = make(

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Server-sent events that go on. A browser gives up after any answer but 200, such as a proxy's 502 while the server starts; and a phone that slept
- * may hold a connection that is gone without an end. The server says something at least every twenty seconds.
+ * Server-sent events with reconnection. A browser gives up after any answer but 200, such as a proxy's 502 while the server starts; and a phone that
+ * was asleep may keep a connection that was lost without notice. The server sends an event at least every twenty seconds.
  */
 
 import { Refused, read, urlOf } from './api.js';
@@ -23,7 +23,7 @@ export class Events {
 
   /**
    * @param {string} path below the page's folder
-   * @param {Record<string, (data: any) => void>} handlers by event
+   * @param {Record<string, (data: any) => void>} handlers by name of the event
    * @param {(state: LiveState) => void} onState 'live' with each connection
    */
   constructor(path, handlers, onState) {
@@ -39,7 +39,7 @@ export class Events {
     this.#source?.close();
   }
 
-  /** The server is gone, whatever the browser thinks: connects again later. */
+  /** Drops the connection, even if the browser considers it open, and reconnects later. */
   drop() {
     if (this.#source === null) return;
     this.#source.close();
@@ -50,7 +50,7 @@ export class Events {
 
   #look() {
     if (this.#source === null || Date.now() - this.#heardMs < SILENT_MS) return;
-    // A connection that never opens is gone too.
+    // A connection that never opens is replaced too.
     this.#source.close();
     this.#connect();
   }
@@ -73,7 +73,7 @@ export class Events {
         take(JSON.parse(data));
       });
     source.onerror = () => {
-      // It tries by itself, but for an answer that is not 200: then it has given up.
+      // The browser retries, except after an answer other than 200.
       if (source.readyState === EventSource.CLOSED) this.drop();
       else this.#onState('reconnecting');
     };

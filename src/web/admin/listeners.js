@@ -1,5 +1,5 @@
 // @ts-check
-/** A channel's listeners, a page at a time; to end or move one, those that fit, or all. */
+/** A channel's listeners, a page at a time; buttons end or move one, or all that match. */
 
 import { ask, Refused, read } from './api.js';
 import { confirm } from './dialog.js';
@@ -21,15 +21,15 @@ export class ListenersPanel {
   #none = make('p', { class: 'note', hidden: true });
   #sum = make('p', { class: 'sum', role: 'status' });
   #table = table('Listeners', ['Player', 'Address', 'Connected for', 'Hears', 'Behind live', 'Sent', '']);
-  // Hidden until it is known that there is more: a page that loads has no button that leads nowhere.
+  // Hidden until there is known to be more, so that no button leads nowhere while the page loads.
   #before = make('button', { type: 'button', hidden: true }, '← Previous');
   #after = make('button', { type: 'button', hidden: true }, 'Next →');
   #acts = make('div', { class: 'buttons', hidden: true });
-  /** Hidden, as those of the rows, where there is no other channel. */
+  /** Hidden if there is no other channel, like those of the rows. */
   #moveAll = make('button', { type: 'button', hidden: true }, 'Move all matching …');
   #offset = 0;
   #total = 0;
-  /** How often the server was asked. */
+  /** The latest request. */
   #asked = 0;
 
   /** @param {import('./page.js').Page} page @param {string} key */
@@ -63,7 +63,7 @@ export class ListenersPanel {
     return { channel: this.#key, agent: this.#agent.value.trim(), address: this.#address.value.trim() };
   }
 
-  /** As the API takes it in a body: what is empty is not there. */
+  /** The filter in a body for the API: without empty members. */
   get #given() {
     return Object.fromEntries(Object.entries(this.#filter).filter(([, value]) => value !== ''));
   }
@@ -73,10 +73,10 @@ export class ListenersPanel {
     const asked = ++this.#asked;
     const query = { ...this.#filter, limit: PAGE, offset: this.#offset };
     const { total, listeners, why = '' } = await read('listeners', query).catch((error) => this.#refuse(error));
-    // Another filter has been asked for meanwhile.
+    // Another filter was requested meanwhile.
     if (asked !== this.#asked) return;
     this.#total = total;
-    // Those of this page have left meanwhile.
+    // All listeners of this page have left meanwhile.
     if (this.#offset > 0 && listeners.length === 0) {
       this.#offset = Math.floor(Math.max(0, total - 1) / PAGE) * PAGE;
       return this.show();
@@ -105,7 +105,7 @@ export class ListenersPanel {
     );
   }
 
-  /** What is wrong with a filter stands beside it: most often an address is not written to its end. @param {unknown} error */
+  /** Shows a fault of the filter beside it: usually an address that is not complete yet. @param {unknown} error */
   #refuse(error) {
     if (!(error instanceof Refused) || error.status !== 422) throw error;
     return { total: 0, listeners: [], why: error.message };

@@ -1,5 +1,5 @@
 // @ts-check
-/** The channels as they are now, by server-sent events, and whether the server is there. */
+/** The present state of the channels, by server-sent events, and whether the server answers. */
 
 import { heardMs, noteHeard, urlOf } from './api.js';
 import { Events } from './events.js';
@@ -8,15 +8,15 @@ import { serverNow } from './time.js';
 /** @typedef {import('./api.js').ChannelReport} ChannelReport */
 /** @typedef {import('./events.js').LiveState} LiveState */
 
-/** After this time without a word of the server it is asked whether it is there: a connection may be gone without an end. */
+/** After this time without an event or answer, a request checks whether the server is there: a connection may be lost without notice. */
 const QUIET_MS = 8000;
 const PROBE_MS = 4000;
 const LOOK_MS = 2000;
 
-/** The channels in the server's order, and who wants to know. */
+/** Keeps the channels, in the server's order, and reports changes. */
 export class Live {
   channels = /** @type {ChannelReport[]} */ ([]);
-  /** Of what it knows, unix milliseconds; 0: nothing yet. */
+  /** The time of its data, once disconnected, unix milliseconds; 0: none yet. */
   asOfMs = 0;
   state = /** @type {LiveState} */ ('connecting');
   #events;
@@ -58,7 +58,7 @@ export class Live {
     this.#onChange();
   }
 
-  /** Connects again where the server is silent, and does not answer either. */
+  /** Reconnects if the server has been silent and does not answer. */
   async #probe() {
     if (this.state !== 'live' || Date.now() - heardMs() < QUIET_MS) return;
     const isThere = await fetch(urlOf('admin/api/self'), { signal: AbortSignal.timeout(PROBE_MS) }).then(

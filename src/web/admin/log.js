@@ -1,5 +1,5 @@
 // @ts-check
-/** The log's last lines as they come; the newest stands first. */
+/** The last lines of the log, live, newest first. */
 
 import { make, say } from './dom.js';
 import { Events } from './events.js';
@@ -9,7 +9,7 @@ import { moment } from './words.js';
 
 const MOST = 500;
 const LEVELS = /** @type {Readonly<Record<string, string>>} */ ({ warn: 'warning' });
-/** What stands elsewhere in the line. */
+/** Shown elsewhere in the line, or not at all. */
 const KNOWN = ['level', 'time', 'msg', 'pid', 'hostname'];
 
 export class LogView {
@@ -19,9 +19,9 @@ export class LogView {
   #lines = make('ol', { class: 'lines' });
   #filter = make('input', { type: 'search', placeholder: 'Search the log', 'aria-label': 'Search the log' });
   #hold = make('button', { type: 'button', 'aria-pressed': 'false' }, 'Pause');
-  /** What came while it is held. */
+  /** Lines that arrived while it is paused. */
   #waiting = /** @type {LogLine[]} */ ([]);
-  /** Of lines that are shown or wait: each connection begins with the last ones. */
+  /** Keys of the lines that were received: each connection begins with the last lines. */
   #known = /** @type {Set<string>} */ (new Set());
   #state = make('p', { class: 'sum', role: 'status' });
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** All channels at a glance: how each does, what plays, who listens, now and over the day. */
+/** An overview of all channels: state, title, and listeners, now and over the day. */
 
 import { ask, read } from './api.js';
 import { hoursOf, spark } from './charts.js';
@@ -9,10 +9,11 @@ import { ago, audienceOf, counted, lagOf, sourceName, stateOf } from './words.js
 
 /** @typedef {import('./api.js').ChannelReport} ChannelReport */
 
-/** Of listeners over the day; and where there was no answer. */
+/** How often the listeners over the day are read. */
 const DAY_EVERY_MS = 300_000;
+/** After a failure. */
 const DAY_AGAIN_MS = 10_000;
-/** From this number of channels on, one can look for some. */
+/** From this number of channels on, there is a search field. */
 const MANY = 8;
 
 export class Overview {
@@ -23,7 +24,7 @@ export class Overview {
   #sum = make('p', { class: 'sum' });
   #filter = make('input', { type: 'search', placeholder: 'Find a channel', 'aria-label': 'Find a channel' });
   #empty = make('p', { class: 'note' }, 'No channel matches.');
-  /** By channel: its day, null while it is not known, and when it is to be asked for. */
+  /** By channel: its day, null until known, and when to read it again. */
   #days = /** @type {Map<string, { series: any[] | null, dueMs: number }>} */ (new Map());
   #isAsking = false;
   #timer;
@@ -106,7 +107,7 @@ export class Overview {
     if (series !== null) part(row, 'today').replaceChildren(spark(hoursOf(series)));
   }
 
-  /** Asks for the days of rows in sight that are due, one after another: the server makes one such answer at a time. */
+  /** Reads the days of visible rows that are due, one after another, since the server makes one such answer at a time. */
   async #askDays() {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -116,7 +117,7 @@ export class Overview {
         (answer) => answer.series,
         () => null,
       );
-      // No answer is not a day without listeners.
+      // A failure must not look like a day without listeners.
       const dueMs = Date.now() + (series === null ? DAY_AGAIN_MS : DAY_EVERY_MS);
       this.#days.set(channel, { series: series ?? known, dueMs });
       for (const row of this.#children) if (row.dataset['key'] === channel) this.#drawDay(row, channel);
@@ -139,7 +140,7 @@ export class Overview {
     return /** @type {HTMLElement[]} */ ([...this.#rows.children]);
   }
 
-  /** Durations go on as long as the server is there, and days of rows in sight grow old. */
+  /** While the server is there, updates durations, and reads the days of visible rows again. */
   #refresh() {
     if (this.#live.state !== 'live') return;
     const channels = new Map(this.#live.channels.map((each) => [each.channel, each]));

@@ -1,10 +1,10 @@
 // @ts-check
-/** What every view of the page is given, and what it is. */
+/** The context that every view of the page gets, and its interface. */
 
 /**
  * @typedef {object} Page
  * @property {import('./live.js').Live} live
- * @property {(right: 'titles' | 'operate') => boolean} may whether the user has it: without it, buttons that need it are not there
+ * @property {(right: 'titles' | 'operate') => boolean} may whether the user has the right: without it, buttons that need it are hidden
  */
 
 /**

@@ -1,5 +1,5 @@
 // @ts-check
-/** A channel's sources: which one plays, how each does, and what has happened; to choose one, and to move or end an encoder's connection. */
+/** A channel's sources, their state and history, with buttons to choose one, and to move or disconnect an encoder. */
 
 import { ask } from './api.js';
 import { confirm } from './dialog.js';

@@ -1,17 +1,17 @@
 // @ts-check
-/** The server's time: the clock of a device may be hours away from it, and the ages and days that the page shows are those of the server. */
+/** The server's time: the clock of a device may be hours off, and the ages and days on the page are computed by the server's clock. */
 
-/** Below this the clocks agree: an answer says whole seconds, and takes its time. */
+/** Smaller differences are ignored: the Date header has whole seconds, and answers take some time. */
 const SAME_MS = 10_000;
 let aheadMs = 0;
 
-/** An answer says when it was made. @param {string | null} date the header of that name */
+/** Learns the server's time from an answer. @param {string | null} date its Date header */
 export function noteDate(date) {
   const foundMs = Date.parse(date ?? '') - Date.now();
   if (!Number.isNaN(foundMs)) aheadMs = Math.abs(foundMs) < SAME_MS ? 0 : foundMs;
 }
 
-/** Now, unix milliseconds. */
+/** The server's time, unix milliseconds. */
 export function serverNow() {
   return Date.now() + aheadMs;
 }

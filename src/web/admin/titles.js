@@ -1,5 +1,5 @@
 // @ts-check
-/** A channel's titles: now, next, those that wait, and where each stands on the tape with who hears it; to push, correct and withdraw them. */
+/** A channel's titles: now, next, held, and on the tape, with their listeners; and buttons to push, correct and withdraw them. */
 
 import { ask, read } from './api.js';
 import { tape } from './charts.js';
@@ -19,7 +19,7 @@ export class TitlesPanel {
   #now = make('p', { class: 'now', dir: 'auto' });
   #facts = make('p', { class: 'facts' });
   #next = make('p', { class: 'next', dir: 'auto' });
-  /** Of the title in force, where that can be corrected. */
+  /** The title in force if it can be corrected, else null. */
   #record = /** @type {TitleReport | null} */ (null);
   #correct = make('button', { type: 'button', hidden: true }, 'Edit …');
   #clear = make('button', { type: 'button' }, 'Clear …');
@@ -85,10 +85,10 @@ export class TitlesPanel {
       ...(facts === null ? [] : [tape(facts.heldMs, titles, bySecondsBehind, this.#tape.clientWidth)]),
     );
     this.#places.element.hidden = titles.length === 0;
-    // One that stands there again, since another source came, has one row.
+    // A title that is on the tape twice in a row, after a change of the source, has one row.
     const places = titles.filter(({ id, title }, i) => id !== titles[i - 1]?.id || title !== titles[i - 1]?.title);
     const rows = places.map((each, i) => {
-      // It came before all that the tape still has.
+      // It is older than the audio on the tape.
       const isBefore = each.behindMs >= (facts?.heldMs ?? 0);
       const fromMs = isBefore ? Number.POSITIVE_INFINITY : each.behindMs;
       return { ...each, isBefore, heard: hearing(bySecondsBehind, fromMs, places[i + 1]?.behindMs ?? 0) };
@@ -113,7 +113,7 @@ export class TitlesPanel {
     await this.#showHeld(held);
   }
 
-  /** @param {number} count how many there are: none need not be asked for */
+  /** @param {number} count the number of held titles; 0: no request is needed */
   async #showHeld(count) {
     const all = count === 0 ? [] : /** @type {Held[]} */ (await read('held'));
     list(
@@ -165,7 +165,7 @@ export class TitlesPanel {
     });
   }
 
-  /** @returns {Promise<OneChannel>} as it is now, not when it was shown last */
+  /** @returns {Promise<OneChannel>} its present state, not the one last shown */
   #read() {
     return read(`channels/${encodeURIComponent(this.#key)}`);
   }
@@ -179,7 +179,7 @@ export class TitlesPanel {
     ];
     const text = 'This corrects the title that is on air; its start time and all other fields stay as they are.';
     confirm({ title: 'Edit the current title', text, button: 'Save', fields }, async (given) => {
-      // Sent late it would put this title in force once more.
+      // A late correction would put this title in force again.
       const { now } = await this.#read();
       if (now?.id !== id || !now.isCorrectable)
         throw new Error('This title is no longer on air, so nothing was changed.');
@@ -197,14 +197,14 @@ export class TitlesPanel {
   }
 }
 
-/** What a push is asked for. @param {Pick<TitleReport, 'artist' | 'song' | 'durationSeconds'>} [known] */
+/** The fields of a push. @param {Pick<TitleReport, 'artist' | 'song' | 'durationSeconds'>} [known] */
 function fieldsOf({ artist, song, durationSeconds } = { artist: '', song: '', durationSeconds: 0 }) {
   const hint =
     'For example 3:25, or a number of seconds. The fallback title follows, if there is one. Leave empty if unknown.';
   const value = durationSeconds === 0 ? '' : String(durationSeconds);
   return [
     { name: 'artist', label: 'Artist', value: artist, isOptional: true },
-    // What has an artist alone may keep it so.
+    // A title with only an artist may stay so.
     { name: 'song', label: 'Song', value: song, isOptional: artist !== '' && song === '' },
     { name: 'duration', label: 'Duration', value, hint, isOptional: true },
   ];
@@ -217,8 +217,8 @@ function factsOf({ source, sinceMs, durationSeconds }) {
 }
 
 /**
- * How many hear what lies between two places; a second that two titles share counts for the later one. @param {readonly number[]} bySecondsBehind
- * @param {number} fromMs @param {number} toMs
+ * The number of listeners between two places on the tape; a second that two titles share counts for the later one.
+ * @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs
  */
 export function hearing(bySecondsBehind, fromMs, toMs) {
   return bySecondsBehind.reduce((sum, listeners, second) => {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Numbers, times and states as an operator reads them. */
+/** Numbers, times and states in words for operators. */
 
 import { serverNow } from './time.js';
 
@@ -21,7 +21,7 @@ export function counted(value, noun) {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** A moment: the time of day, and the day where it is another one. @param {number} atMs unix milliseconds */
+/** A moment: the time of day, with the date if it is not today. @param {number} atMs unix milliseconds */
 export function moment(atMs) {
   return DATE.format(atMs) === DATE.format(serverNow()) ? CLOCK.format(atMs) : DAY.format(atMs);
 }
@@ -57,12 +57,12 @@ export function lagOf(ms) {
   return ms === null ? '–' : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** "1 · encoder": its place as an operator counts. @param {{ kind: string | null, place: number | null }} source */
+/** "1 · encoder": its place (from 1) and kind. @param {{ kind: string | null, place: number | null }} source */
 export function sourceName({ kind, place }) {
   return place === null || kind === null ? 'none' : `${place + 1} · ${kind}`;
 }
 
-/** How many listen, with the limit once that is near. @param {ChannelReport} channel */
+/** The number of listeners, with the limit from half of it on. @param {ChannelReport} channel */
 export function audienceOf({ listeners, maxListeners }) {
   return maxListeners === null || listeners * 2 < maxListeners
     ? count(listeners)
@@ -70,7 +70,7 @@ export function audienceOf({ listeners, maxListeners }) {
 }
 
 /**
- * How a channel does: the word, and how bad that is. @param {ChannelReport} channel @returns {{ word: string, level: 'good' | 'waiting' | 'bad' }}
+ * The state of a channel in words, and its severity. @param {ChannelReport} channel @returns {{ word: string, level: 'good' | 'waiting' | 'bad' }}
  */
 export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
   const source = onAir === null ? undefined : sources[onAir];
@@ -83,13 +83,13 @@ export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
   return { word: 'on air', level: 'good' };
 }
 
-/** Where a channel's HLS comes from. @param {ChannelReport['hls']} hls */
+/** The state of a channel's HLS in words. @param {ChannelReport['hls']} hls */
 export function hlsOf(hls) {
   if (hls === null) return 'none';
   return hls === 'resting' ? 'no players' : `${hls}`;
 }
 
-/** What a source's events mean. */
+/** Events of sources. */
 export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
   stalled: 'no audio arrives',
   unsteady: 'drops out repeatedly',
@@ -108,14 +108,14 @@ export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
   takeover: 'replaced by another encoder',
 });
 
-/** What a source does that is not on air. @param {SourceReport['kind']} kind @param {SourceReport['state']} state */
+/** The state of a source that is not on air. @param {SourceReport['kind']} kind @param {SourceReport['state']} state */
 export function standing(kind, state) {
   if (state === 'up') return 'ready';
   if (state === 'starting') return 'connecting';
   return kind === 'encoder' ? 'not connected' : 'off, starts when needed';
 }
 
-/** Why a source came on air. */
+/** Reasons why a source came on air. */
 export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
   start: 'server started',
   'has bytes': 'audio arrived',
@@ -125,7 +125,7 @@ export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
   reload: 'configuration reloaded',
 });
 
-/** Where a title comes from. */
+/** Origins of titles. */
 export const ORIGINS = /** @type {Readonly<Record<import('../../metadata/record.js').TitleSource, string>>} */ ({
   metapush: 'pushed',
   encoder: 'from the encoder',
@@ -133,7 +133,7 @@ export const ORIGINS = /** @type {Readonly<Record<import('../../metadata/record.
   fallback: 'fallback title',
 });
 
-/** How listeners' streams end. */
+/** Endings of listeners' streams. */
 export const ENDINGS = /** @type {Readonly<Record<string, string>>} */ ({
   left: 'closed the player',
   lagged: 'connection too slow',
