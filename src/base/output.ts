@@ -1,6 +1,6 @@
 /**
  * The output of the log (log.ts) or the access log (app/app.ts). Node's thread pool writes the lines, so the event loop never waits. If the
- * reader does not take them, or the disk is slow or full, lines are lost and counted; neither memory nor time is.
+ * reader does not take them, or the disk is slow or full, lines are lost and counted, while memory stays bounded.
  *
  *   write ─► pending (at most `bufferBytes`) ─flush─► one write at a time ─► file        reopen: after the pending lines
  */

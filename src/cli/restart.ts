@@ -1,5 +1,5 @@
 /**
- * `airsplice restart CONFIG`: for a running server that has workers: new processes of the program now on the disk replace its processes
+ * `airsplice restart CONFIG`: replaces the processes of a running server that has workers by new ones, of the program that is now on the disk
  * (src/processes/README.md).
  *
  * Exit codes: 0 when the new processes serve, 1 if no such server runs or the restart has failed, 2 for a wrong command line or configuration.

@@ -36,7 +36,7 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-
 
 export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
-    // Absent: the shared state comes from an origin; without origins, this machine is one.
+    // Absent: the shared state comes from an origin; without origins, this machine is the origin.
     url: redisUrl().optional(),
     // Tape URLs of machines of the same cluster: the first that answers is used.
     origins: list(webUrl(), 0, 16).default([]),

@@ -23,7 +23,7 @@ export function makePassword(): MadeSecret {
   return secretOf(randomBytes(PASSWORD_BYTES).toString('base64url'));
 }
 
-/** The form of an existing secret. */
+/** An existing secret, with its form in the configuration. */
 export function secretOf(plain: string): MadeSecret {
   return { plain, option: `sha256:${createHash('sha256').update(plain, 'utf8').digest('hex')}` };
 }

@@ -23,7 +23,7 @@ const EMAIL = /^[^\s@,?]{1,64}@[^\s@,?]{1,255}$/;
 const MAC_KEY = /^[A-Za-z0-9_-]{22,}={0,2}$/;
 /** Maximum characters of the domain in a certificate's name, which is also the name of a folder and of a lease. */
 const MAX_NAME = 100;
-/** An ordered certificate, its chain and its key are in one file, so that they are always read together. */
+/** A certificate by ACME, its chain and its key are in one file, so that they are always read together. */
 export const PAIR_FILE = 'certificate.pem';
 
 /** The problem of a pair of PEM texts in OpenSSL's words, which never contain the key; undefined: it can be used. */

@@ -25,7 +25,7 @@ export function directorySchema() {
   });
 }
 
-/** A rule of the whole configuration: records in directories need the public URL. */
+/** A rule of the whole configuration: an entry in a directory needs the public URL. */
 export const LISTED_AT = {
   path: ['directories'],
   error: 'needs streams.publicUrl, where its channels are heard',
