@@ -143,7 +143,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/worker': ['app/app', 'app/housekeeping'],
   'app/metrics/worker-metrics': ['source/health', 'http/ops'],
   'channel/channel-encoder': ['behaviour/moved-encoder', 'http/ingest/title-updates', 'processes/restart/hub-returns'],
-  'channel/own-live': ['behaviour/another-format', 'behaviour/delay'],
   'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/title-service'],
   'cli/recording/offset-recorder': ['cli/recording/measure-offset'],
   'config/station-config': ['config/load', 'config/bounds', 'config/encoder'],
