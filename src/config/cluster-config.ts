@@ -7,16 +7,28 @@ import type { ConfigContext } from './station-config.js';
 
 const MAX_CHARACTERS = 1024;
 
-/** redis:// or rediss:// with a host, and perhaps user and password. */
+/** redis:// or rediss:// with a host, and perhaps user, password and database. */
 const redisUrl = () => {
   const error = 'must be a redis:// or rediss:// URL';
-  return z.string({ error }).refine(isRedisUrl, { error });
+  const unreadable = 'must end with the number of a database, if with anything, and have %25 for a % in its password';
+  return z.string({ error }).refine(isRedisUrl, { error, abort: true }).refine(isReadable, { error: unreadable });
 };
 
 function isRedisUrl(value: string): boolean {
   if (value.length > MAX_CHARACTERS || !URL.canParse(value)) return false;
   const url = new URL(value);
   return /^rediss?:$/.test(url.protocol) && url.hostname !== '';
+}
+
+/** Redis's client throws otherwise, at each attempt to connect. */
+function isReadable(value: string): boolean {
+  const { username, password, pathname } = new URL(value);
+  try {
+    decodeURIComponent(username + password);
+  } catch {
+    return false;
+  }
+  return /^(\/\d*)?$/.test(pathname);
 }
 
 /** A machine's name. */

@@ -33,6 +33,11 @@ t.test('mistakes', async (t) => {
   wrong(`{ node: a, url: redis://h, origins: [http://h:1], ${TAPES} }`, /cluster\.origins: are for machines without/);
   wrong(`{ node: a, origins: [redis://h:1], ${TAPES} }`, /cluster\.origins\[0\]: must be/);
   wrong('{ url: "http://:p4ssw0rd@h", node: a }', /^(?!.*p4ssw0rd).*cluster\.url: must be a redis/);
+  for (const url of ['redis://h/first', 'rediss://h/0/', 'redis://h/1.5', 'rediss://:50%off@h', 'redis://a%zz@h']) {
+    const message = /must end with the number of a database, if with anything, and have %25 for a % in its password/;
+    wrong(`{ node: a, url: "${url}" }`, message);
+    wrong(`{ node: a, url: redis://h, sentinels: ["${url}"] }`, message);
+  }
   wrong('{ url: redis://h }', /cluster\.node: is missing/);
   wrong('{ url: redis://h, node: "a b" }', /cluster\.node: must be 1 to 64 of the characters/);
   wrong('{ url: redis://h, node: a, tapes: { host: h, port: 1, secret: short } }', /tapes\.secret: must be env: and/);

@@ -5,7 +5,7 @@
  */
 
 import { constants } from 'node:crypto';
-import { connect, type Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
 import { CLOSED, LogLost } from './shared-log.js';
@@ -152,9 +152,12 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   const { createClient } = await import('./redis-client.js');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   // The client gives no access to its TLSSocket.
-  const beneath = url.startsWith('rediss:') ? new SilentRecordLimit(connectTo(url)) : null;
+  const bare = url.startsWith('rediss:') ? new Socket() : null;
+  const beneath = bare && new SilentRecordLimit(bare);
   const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...(ca && { ca }) };
   const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
+  // Not before: where createClient throws there is none who closes it.
+  if (bare !== null) connectTo(bare, url);
   // An error thrown here is an error of the client, like those of its decoder.
   const { decoder } = client._getQueue();
   const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
@@ -166,17 +169,12 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   return client;
 }
 
-function connectTo(url: string): Socket {
+function connectTo(socket: Socket, url: string): void {
   const { hostname, port } = new URL(url);
   // An IPv6 address stands in brackets there.
   const host = hostname.replace(/^\[|\]$/g, '');
-  return connect({
-    host,
-    port: Number(port || DEFAULT_PORT),
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: KEEP_ALIVE_MS,
-  });
+  socket.setNoDelay().setKeepAlive(true, KEEP_ALIVE_MS);
+  socket.connect({ host, port: Number(port || DEFAULT_PORT) });
 }
 
 /**

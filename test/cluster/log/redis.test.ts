@@ -1,7 +1,7 @@
 /** The connection to a real Redis: by TLS and password, by Sentinels and their fail-over; what is no answer, and what is no server that takes changes. */
 
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import t from 'tap';
 import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
 import { PEM } from '../../kit/certificate.js';
@@ -48,6 +48,24 @@ t.test('a password and TLS', { skip: noRedis }, async (t) => {
   t.notMatch(`${error?.stack} ${JSON.stringify(error)}`, /let-me/, 'a password is in no error');
   await t.rejects(Redis.connect({ ...OPTIONS, url }, SCRIPTS), RedisLost, 'a certificate of nobody');
   await server.kill();
+});
+
+t.test('a URL that its client refuses opens no connection', async (t) => {
+  let came = 0;
+  const server = createServer((socket) => {
+    came++;
+    socket.on('error', () => undefined).end();
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const url of [`rediss://127.0.0.1:${port}/first`, `rediss://:50%off@127.0.0.1:${port}`]) {
+    await t.rejects(Redis.connect({ ...OPTIONS, url }, SCRIPTS), { message: /Invalid pathname|URI malformed/ });
+  }
+  // By the time that one which is opened later has come, one that was opened before has, too.
+  connect(port, '127.0.0.1').on('error', () => undefined);
+  await until(() => came > 0, 5000);
+  t.equal(came, 1);
 });
 
 t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) => {
