@@ -109,7 +109,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ],
     ...[
       'link/tapes/offer-schema.ts',
-      'channel/place-schema.ts',
+      'channel/channel-position-schema.ts',
       'audio/frames/framer-schema.ts',
       'hls/hls-schema.ts',
       'processes/encoder-schema.ts',

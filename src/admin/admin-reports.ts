@@ -180,7 +180,7 @@ export interface ProcessQuestions {
   /** The listeners at these positions by age, by the number of the process. */
   listeners: {
     readonly ask: ListenerFilter & {
-      readonly places: Readonly<Record<string, { readonly from: number; readonly count: number }>>;
+      readonly ranges: Readonly<Record<string, { readonly from: number; readonly count: number }>>;
     };
     readonly answer: readonly ListenerReport[];
   };

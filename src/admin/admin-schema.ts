@@ -95,7 +95,7 @@ export const PROCESS_QUESTIONS: Readonly<
   listeners: {
     ask: z.looseObject({
       ...filter,
-      places: z.record(z.string().max(16), z.looseObject({ from: most, count: most })),
+      ranges: z.record(z.string().max(16), z.looseObject({ from: most, count: most })),
     }),
     answer: rows(listenerRow),
   },

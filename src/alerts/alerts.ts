@@ -90,11 +90,11 @@ export class Alerts {
     const { clock, log } = this.#parts;
     const server = () => this.#parts.config().name || hostname();
     // A reload may give it another place.
-    const place = () => this.#webhooks.indexOf(made) + 1;
+    const number = () => this.#webhooks.indexOf(made) + 1;
     const made: Webhook = new Webhook(config, server, () => this.#parts.config(), clock, {
       onTrouble: (trouble) =>
-        log.warn({ webhook: place(), trouble }, 'a webhook does not take alerts: it is tried again'),
-      onRecovered: () => log.info({ webhook: place() }, 'a webhook takes alerts again'),
+        log.warn({ webhook: number(), trouble }, 'a webhook does not take alerts: it is tried again'),
+      onRecovered: () => log.info({ webhook: number() }, 'a webhook takes alerts again'),
     });
     return made;
   }

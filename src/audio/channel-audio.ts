@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { ChannelTape, type ChannelTapeOptions } from './channel-tape.js';
-import { DelayLine, type DelayLineState, type LineFrame, type LinePlace } from './delay-line.js';
+import { DelayLine, type DelayLineState, type LineFrame, type LinePosition } from './delay-line.js';
 import { type AudioFormat, frameFormat } from './frames/audio-format.js';
 import type { Frame } from './frames/frame.js';
 import { HeldFrames } from './frames/held-frames.js';
@@ -20,7 +20,7 @@ import { type AwaitedTitle, WaitingTitles } from './tape/waiting-titles.js';
 const NEAR_MS = 1000;
 /** Two clocks of whole milliseconds may measure a duration too long by this. */
 const CLOCK_STEP_MS = 1;
-const START: LinePlace = { atMs: 0, atByte: 0 };
+const START: LinePosition = { atMs: 0, atByte: 0 };
 
 export interface ChannelAudioOptions extends ChannelTapeOptions {
   readonly key: string;
@@ -111,10 +111,10 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     const line = this.#line;
     if (line === null) return null;
     const { atMs, atByte } = line.out;
-    const titles = this.#waiting.all.map(({ view, momentMs, place }) => ({
+    const titles = this.#waiting.all.map(({ view, momentMs, position }) => ({
       view,
       momentMs,
-      place: place === null ? null : { atMs: place.atMs - atMs, atByte: place.atByte - atByte },
+      position: position === null ? null : { atMs: position.atMs - atMs, atByte: position.atByte - atByte },
     }));
     return { line: line.leave(), titles };
   }
@@ -160,9 +160,9 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
       // A correction; or, unchanged, the title that the previous process put there.
       return before.json === view.json ? null : this.put(view, 0);
     }
-    const place = momentMs > nowMs ? null : (this.#line?.placeAt(momentMs) ?? START);
-    if (place === START && last === undefined) return this.put(view, this.endAt(momentMs));
-    waiting.add(view, momentMs, place, nowMs);
+    const position = momentMs > nowMs ? null : (this.#line?.positionAt(momentMs) ?? START);
+    if (position === START && last === undefined) return this.put(view, this.endAt(momentMs));
+    waiting.add(view, momentMs, position, nowMs);
     return null;
   }
 
@@ -243,7 +243,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     const { delay } = this.#options;
     if (this.delayMs === (delay?.ms ?? 0)) return;
     this.#line?.leave();
-    while (this.#waiting.first?.place != null) {
+    while (this.#waiting.first?.position != null) {
       this.put(this.#waiting.first.view, 0);
       this.#waiting.shift();
     }
@@ -276,10 +276,10 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   /** Puts titles onto the tape whose place is at its end, or close behind it. */
   #putWaiting(): void {
     for (;;) {
-      const place = this.#waiting.first?.place ?? null;
-      if (place === null) return;
+      const position = this.#waiting.first?.position ?? null;
+      if (position === null) return;
       const { atMs, atByte } = this.#line?.out ?? START;
-      const [aheadMs, aheadBytes] = [place.atMs - atMs, place.atByte - atByte];
+      const [aheadMs, aheadBytes] = [position.atMs - atMs, position.atByte - atByte];
       const { tape } = this;
       const isNear = tape !== undefined && (aheadMs <= NEAR_MS || aheadBytes <= tape.segmentBytes);
       if (aheadBytes > 0 && !isNear) return;

@@ -24,7 +24,7 @@ const MAX_FRAMES_PER_SECOND = 1000;
 const FIRST_SLOTS = 256;
 
 /** A place between two frames, counted from the line's first frame. */
-export interface LinePlace {
+export interface LinePosition {
   readonly atMs: number;
   readonly atByte: number;
 }
@@ -35,7 +35,7 @@ export interface LineFrame {
   readonly isNextSource: boolean;
 }
 
-interface FrameInLine extends LineFrame, LinePlace {}
+interface FrameInLine extends LineFrame, LinePosition {}
 
 /** The waiting frames, in order, and when the next one may leave. */
 export interface DelayLineState {
@@ -58,8 +58,8 @@ export class DelayLine implements AlarmHandler {
   #first = 0;
   #next = 0;
   /** The places behind the last frame and before the first. */
-  #end: LinePlace = { atMs: 0, atByte: 0 };
-  #out: LinePlace = { atMs: 0, atByte: 0 };
+  #end: LinePosition = { atMs: 0, atByte: 0 };
+  #out: LinePosition = { atMs: 0, atByte: 0 };
   /** As in DelayLineState; NaN: no frame has arrived yet. */
   #playedMs = Number.NaN;
   /** When it ran empty, monotonic milliseconds; +∞ while it has frames. */
@@ -75,11 +75,11 @@ export class DelayLine implements AlarmHandler {
     return this.#options.delayMs;
   }
 
-  get end(): LinePlace {
+  get end(): LinePosition {
     return this.#end;
   }
 
-  get out(): LinePlace {
+  get out(): LinePosition {
     return this.#out;
   }
 
@@ -123,7 +123,7 @@ export class DelayLine implements AlarmHandler {
   }
 
   /** The place behind the last frame that had arrived by that moment; null: it has left the line. */
-  placeAt(momentMs: number): LinePlace | null {
+  positionAt(momentMs: number): LinePosition | null {
     const mask = this.#frames.length - 1;
     const isLater = (i: number) => this.#frames[i & mask]!.frame.arrivedMs > momentMs;
     const later = firstIndex(this.#first, this.#next, isLater);

@@ -38,7 +38,7 @@ export class Tally {
   }
 
   /** Number of keys that only other processes have. */
-  get elsewhere(): number {
+  get remoteCount(): number {
     return this.#others.size - this.#both;
   }
 

@@ -3,12 +3,12 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../base/log.js';
 import type { ChannelConfig } from '../config/schema.js';
-import type { ConnectionPlace } from '../source/encoder-connection.js';
+import type { ConnectionPosition } from '../source/encoder-connection.js';
 import { EncoderSource } from '../source/encoder-source.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Switch } from '../source/switch.js';
 import { encoderOf } from './make-input.js';
-import type { EncoderPlace } from './mount.js';
+import type { EncoderSlot } from './mount.js';
 import type { ChannelLive } from './served.js';
 
 export interface ChannelEncoderParts {
@@ -19,14 +19,14 @@ export interface ChannelEncoderParts {
   readonly switch: Switch;
   readonly live: Pick<ChannelLive, 'sends'>;
   /** Returns the state that another machine reports if it feeds the channel; null if this one does. */
-  elsewhere(): Pick<ChannelLive, 'onAir'> | null;
+  remote(): Pick<ChannelLive, 'onAir'> | null;
   /** Called with a title of an encoder that is connected to another machine. */
   onTitle(title: SourceTitle, source: Source): Promise<void>;
 }
 
 export class ChannelEncoder {
   /** Undefined if the channel takes no encoder. */
-  place: EncoderPlace | undefined;
+  slot: EncoderSlot | undefined;
   readonly #parts: ChannelEncoderParts;
   /** When the last title arrived. */
   #cameMs = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export class ChannelEncoder {
   /** Called when the channel's sources have changed. */
   refresh(): void {
     const { source } = this;
-    this.place = source === undefined ? undefined : placeOf(this.#parts.key, source);
+    this.slot = source === undefined ? undefined : slotOf(this.#parts.key, source);
   }
 
   get source(): EncoderSource | undefined {
@@ -52,10 +52,10 @@ export class ChannelEncoder {
   }
 
   /** Adopts an encoder's connection from another process. Called after the channel's start. */
-  take(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
+  take(socket: Socket, ahead: Buffer, position: ConnectionPosition, aheadMs: number): void {
     const { source } = this;
     if (source === undefined) socket.destroy();
-    else source.adopt(socket, ahead, place, aheadMs);
+    else source.adopt(socket, ahead, position, aheadMs);
   }
 
   /** Ends the encoder's connection. False if none is connected. */
@@ -81,12 +81,12 @@ export class ChannelEncoder {
 
   /** As in EncoderMount. */
   async sendTitle(title: SourceTitle, cameMs: number): Promise<boolean> {
-    const { config, switch: sources, elsewhere, onTitle } = this.#parts;
+    const { config, switch: sources, remote, onTitle } = this.#parts;
     const { source } = this;
     const encoder = encoderOf(config);
     if (source === undefined || encoder === undefined) return false;
     const isTaken = config.titlesFrom.includes('encoder');
-    const far = elsewhere();
+    const far = remote();
     // Titles of an encoder that is connected to another machine may arrive at any machine.
     const isFed = far === null ? source.state === 'up' : far.onAir === config.sources.indexOf(encoder);
     if (!isFed && !encoder.titlesWhileAway) return false;
@@ -99,7 +99,7 @@ export class ChannelEncoder {
   }
 }
 
-function placeOf(channelKey: string, source: EncoderSource): EncoderPlace {
+function slotOf(channelKey: string, source: EncoderSource): EncoderSlot {
   return {
     channelKey,
     get isBusy() {

@@ -15,7 +15,7 @@ import { sourceSteps } from '../config/list-steps.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/files/file.js';
-import type { FilePlace } from '../source/files/file-player.js';
+import type { FilePosition } from '../source/files/file-player.js';
 import type { InputOptions } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
@@ -41,7 +41,7 @@ export interface ChannelOutput {
 }
 
 /** The state of a channel's sources, as plain data, with which another process resumes. */
-export interface ChannelPlace {
+export interface ChannelPosition {
   /** The place of the source on air; -1: none. */
   readonly onAir: number;
   /** Whether an operator has chosen it. */
@@ -51,7 +51,7 @@ export interface ChannelPlace {
   readonly onAirSinceMs: number | null;
   readonly lastTitle: SourceTitle | undefined;
   /** The position of the source on air, if it is a file. */
-  readonly file: FilePlace | null;
+  readonly file: FilePosition | null;
   readonly timeline: readonly TimelineEntry[];
 }
 
@@ -70,7 +70,7 @@ export class Channel {
   /** The configuration from which its sources were made. */
   #sources: readonly SourceConfig[];
   /** The state that another machine reports while it feeds the channel; null: the sources here do. */
-  #elsewhere: ChannelLive | null = null;
+  #remote: ChannelLive | null = null;
   /** The next frame does not continue the tape. */
   #isFresh = false;
   readonly #coming = new ComingFrames();
@@ -108,17 +108,17 @@ export class Channel {
     this.switch = new Switch(
       {
         onFrame: (frame) => {
-          if (this.#elsewhere === null) this.#write(frame);
+          if (this.#remote === null) this.#write(frame);
           else if (this.#coming.isOpen) this.#coming.push(frame, clock.now());
         },
         get format() {
-          return (channel.#elsewhere ?? channel.#own).format;
+          return (channel.#remote ?? channel.#own).format;
         },
         onTitle,
         onSourceChanged: (source, reason) => {
           this.#sourceLog.changed(source, reason);
           this.#own.changed(source !== null);
-          if (this.#elsewhere === null) audio.sourceChanged();
+          if (this.#remote === null) audio.sourceChanged();
           else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
         },
@@ -138,14 +138,14 @@ export class Channel {
       const { settings, make } = makeInput(source, this.#inputParts);
       this.switch.add(settings, make);
     }
-    const now = liveOf(() => this.#elsewhere ?? this.#own);
+    const now = liveOf(() => this.#remote ?? this.#own);
     this.encoder = new ChannelEncoder({
       key,
       config,
       log,
       live: now,
       switch: this.switch,
-      elsewhere: () => this.#elsewhere,
+      remote: () => this.#remote,
       onTitle,
     });
     const sendTitle = (title: SourceTitle, cameMs: number) => this.encoder.sendTitle(title, cameMs);
@@ -176,17 +176,17 @@ export class Channel {
   }
 
   /** Whether another machine feeds the channel. */
-  get isElsewhere(): boolean {
-    return this.#elsewhere !== null;
+  get isRemote(): boolean {
+    return this.#remote !== null;
   }
 
   /**
    * Another machine feeds the channel from now on: the sources here run on, but their audio does not go onto the tape.
    * @param live the state that it reports; null: the sources here feed the channel again
    */
-  setElsewhere(live: ChannelLive | null): void {
-    const was = this.#elsewhere;
-    this.#elsewhere = live;
+  setRemote(live: ChannelLive | null): void {
+    const was = this.#remote;
+    this.#remote = live;
     if (was === null || live !== null) return;
     this.#isFresh = true;
     this.audio.sourceChanged();
@@ -211,20 +211,23 @@ export class Channel {
   /**
    * Stops its sources between two frames, and gives up its encoder's connection. Only audio that waits still goes onto its tape (`Switch.flush`).
    */
-  detach(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['detach']> } {
-    const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
+  detach(): { readonly position: ChannelPosition; readonly encoder: ReturnType<EncoderSource['detach']> } {
+    const { indexOnAir: onAir, titleOnAir: lastTitle } = this.switch;
     const contentType = this.switch.onAir?.contentType;
-    const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.place : null;
+    const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.position : null;
     const isPinned = onAir !== -1 && this.switch.pinned === onAir;
     const encoder = this.encoder.source?.detach() ?? null;
     this.switch.stop();
     const { timeline } = this;
     const { onAirSinceMs } = this.#own;
-    return { place: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
+    return { position: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
   }
 
   /** Resumes the encoder or file that was on air in another process. Before `start`. @param hasTape false: its tape is not resumed, nor the source */
-  adopt({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace, hasTape = true): void {
+  adopt(
+    { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPosition,
+    hasTape = true,
+  ): void {
     this.#sourceLog.adopt(timeline);
     const source = this.switch.sources[onAir];
     const resumes = source instanceof FileSource ? file !== null : source instanceof EncoderSource;
@@ -256,7 +259,7 @@ export class Channel {
 
   /** Whether the first of its sources should be on air and is not. */
   get isMissed(): boolean {
-    if (this.#config.partTime || this.isElsewhere || !this.isSourceLost) return false;
+    if (this.#config.partTime || this.isRemote || !this.isSourceLost) return false;
     return !this.switch.onDemand || this.switch.wantedSinceMs !== Number.POSITIVE_INFINITY;
   }
 

@@ -65,7 +65,7 @@ export interface EncoderMount {
 }
 
 /** Where an encoder attaches to its channel, and the encoder that feeds it now. */
-export interface EncoderPlace {
+export interface EncoderSlot {
   readonly channelKey: string;
   /** Whether an encoder feeds it that another one with the password may not replace (`takeover` in the configuration). */
   readonly isBusy: boolean;

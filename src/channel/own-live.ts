@@ -59,8 +59,8 @@ export class OwnLive implements ChannelLive {
   }
 
   get onAir(): number | null {
-    const { placeOnAir } = this.#parts.switch;
-    return placeOnAir < 0 ? null : placeOnAir;
+    const { indexOnAir } = this.#parts.switch;
+    return indexOnAir < 0 ? null : indexOnAir;
   }
 
   get contentType(): string | undefined {

@@ -62,7 +62,7 @@ export class SourceLog {
   /** One line a second at most for each source and event. */
   report(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const { key, log } = this.#parts;
-    const place = this.#placeOf(source);
+    const place = this.#indexOf(source);
     const all = { channel: key, source: source.kind, place, event, ...fields };
     this.#note(event, source, '', isOver);
     if (isOver) log.info(all, 'source recovered');
@@ -80,12 +80,12 @@ export class SourceLog {
 
   #note(what: string, source: Source | null, reason: string, isOver = false): void {
     const atMs = Math.round(this.#parts.clock.wallMs());
-    const place = source === null ? null : this.#placeOf(source);
+    const place = source === null ? null : this.#indexOf(source);
     this.#timeline.add({ atMs, what, place, kind: source?.kind ?? null, reason, isOver });
   }
 
   /** Null: it has no place, since a reload has removed it, though it still plays for a while. */
-  #placeOf(source: Source): number | null {
+  #indexOf(source: Source): number | null {
     const place = this.#parts.sources().sources.indexOf(source);
     return place === -1 ? null : place;
   }

@@ -3,7 +3,7 @@
  * session of all its workers, follows the metaids that any of them follows, and asks and reports for them. Also carries numbers of listeners
  * (cluster-counts.ts) and settings (titles/channel-settings.ts).
  *
- *   worker 1 ─ PLACE ─► registry a ─► bridge ═══ PLACE ═══ bridge ─► registry b ─ PLACE ─► worker 2, which watches
+ *   worker 1 ─ LOCATION ─► registry a ─► bridge ═══ LOCATION ═══ bridge ─► registry b ─ LOCATION ─► worker 2, which watches
  *
  * Times are of each machine's own clock, and are converted by way of the cluster time as both know it when the bridge begins. Owned by
  * session-bridges.ts.

@@ -163,8 +163,8 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
 function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const all = member(member(raw, 'streams'), 'hls');
   const owns = channels.map(({ path, value }) => ({ path: [...path, 'hls'], own: member(value, 'hls') }));
-  const places = [{ path: ['streams', 'hls'], own: all }, ...owns].filter(({ own }) => own !== undefined);
-  return places.flatMap(({ path, own }): Finding[] => {
+  const switches = [{ path: ['streams', 'hls'], own: all }, ...owns].filter(({ own }) => own !== undefined);
+  return switches.flatMap(({ path, own }): Finding[] => {
     const lengthOf = (name: 'window' | 'keep' | 'rewindHours' | 'segmentSeconds') =>
       member(own, name) ?? member(all, name) ?? HLS_DEFAULTS[name];
     const [listed, kept] = [lengthOf('window'), lengthOf('keep')];

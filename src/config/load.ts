@@ -91,8 +91,8 @@ function read(path: string): string {
   const text = bytes.toString();
   if (isUtf8(bytes)) return text;
   const lines = text.slice(0, text.indexOf('\ufffd')).split('\n');
-  const place = { line: lines.length, column: lines.at(-1)!.length + 1, path: '' };
-  throw new ConfigError(path, [{ ...place, message: 'This is not UTF-8: save the file in that encoding' }]);
+  const end = { line: lines.length, column: lines.at(-1)!.length + 1, path: '' };
+  throw new ConfigError(path, [{ ...end, message: 'This is not UTF-8: save the file in that encoding' }]);
 }
 
 function bytesOf(path: string): Buffer {

@@ -86,23 +86,23 @@ function lineOf({ path, kind, before, after, effect, note }: PlannedChange): str
 
 function compareChannels(live: LoadedConfig, next: LoadedConfig, changes: PlannedChange[]): void {
   const [before, after] = [channelsOf(live), channelsOf(next)];
-  const placeOf = (key: string, { stations }: LoadedConfig) => {
+  const pathOf = (key: string, { stations }: LoadedConfig) => {
     const station = Object.keys(stations).find((name) => Object.hasOwn(stations[name]!.channels, key))!;
     return ['stations', station, 'channels', key];
   };
   for (const key of before.keys()) {
     if (after.has(key)) continue;
     const note = 'its listeners and watchers are ended politely';
-    changes.push({ path: placeOf(key, live).join('.'), kind: 'removed', effect: 'now', note });
+    changes.push({ path: pathOf(key, live).join('.'), kind: 'removed', effect: 'now', note });
   }
   for (const [key, config] of after) {
-    const path = placeOf(key, next);
+    const path = pathOf(key, next);
     const known = before.get(key);
     if (known === undefined) {
       changes.push({ path: path.join('.'), kind: 'added', effect: 'now' });
       continue;
     }
-    const was = placeOf(key, live)[1];
+    const was = pathOf(key, live)[1];
     if (was !== path[1]) {
       changes.push({ path: path.join('.'), kind: 'changed', effect: 'now', note: `from the station ${was}` });
     }
@@ -120,18 +120,18 @@ function compareSources(
   changes: PlannedChange[],
 ) {
   const { steps, gone } = sourceSteps(before.sources, after.sources);
-  const place = (i: number) => `${path.join('.')}.sources[${i}]`;
+  const pathAt = (i: number) => `${path.join('.')}.sources[${i}]`;
   for (const i of gone) {
     const { type } = before.sources[i]!;
     const note = type === 'encoder' ? 'a connected encoder is cut' : undefined;
-    changes.push({ path: place(i), kind: 'removed', before: type, after: 'none', effect: 'source', note });
+    changes.push({ path: pathAt(i), kind: 'removed', before: type, after: 'none', effect: 'source', note });
   }
   for (const [i, { next, from, isAnew }] of steps.entries()) {
     if (from === null) {
-      changes.push({ path: place(i), kind: 'added', before: 'none', after: next.type, effect: 'source' });
+      changes.push({ path: pathAt(i), kind: 'added', before: 'none', after: next.type, effect: 'source' });
     } else if (isAnew) {
-      changes.push({ path: place(i), kind: 'changed', effect: 'source', note: 'it is pulled anew' });
-    } else compareKept(place(i), before.sources[from]!, next, changes);
+      changes.push({ path: pathAt(i), kind: 'changed', effect: 'source', note: 'it is pulled anew' });
+    } else compareKept(pathAt(i), before.sources[from]!, next, changes);
   }
   if (isReordered({ steps, gone })) {
     const note = 'another order of preference';
@@ -140,20 +140,20 @@ function compareSources(
 }
 
 /** A source that stays: it reads its options when it needs them, so changes take effect at once. */
-function compareKept(place: string, before: object, after: object, changes: PlannedChange[]): void {
+function compareKept(path: string, before: object, after: object, changes: PlannedChange[]): void {
   const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const name of Object.keys({ ...mine, ...theirs })) {
     if (isSame(mine[name], theirs[name])) continue;
     const isHidden = HIDDEN.has(name) || holdsSecret(mine[name]) || holdsSecret(theirs[name]);
     const texts = isHidden ? {} : { before: textOf(mine[name]), after: textOf(theirs[name]) };
     const note = name === 'password' || name === 'user' ? 'for the next encoder; a connected one stays' : undefined;
-    changes.push({ path: `${place}.${name}`, kind: 'changed', ...texts, effect: 'now', note });
+    changes.push({ path: `${path}.${name}`, kind: 'changed', ...texts, effect: 'now', note });
   }
 }
 
 function isReordered({ steps }: ListSteps<unknown>): boolean {
-  const places = steps.flatMap(({ from }) => from ?? []);
-  return places.some((place, i) => i > 0 && place < places[i - 1]!);
+  const indexes = steps.flatMap(({ from }) => from ?? []);
+  return indexes.some((index, i) => i > 0 && index < indexes[i - 1]!);
 }
 
 function compareAddresses(live: LoadedConfig, next: LoadedConfig, changes: PlannedChange[]): void {
@@ -189,16 +189,16 @@ function compare(
   for (const name of Object.keys({ ...mine, ...theirs })) {
     const [a, b] = [ownMember(mine, name), ownMember(theirs, name)];
     if (isSame(a, b)) continue;
-    const place = [...path, name];
+    const to = [...path, name];
     if (isMap(a) && isMap(b) && !isSecret(a)) {
-      compare(place, a, b, changes, effect);
+      compare(to, a, b, changes, effect);
       continue;
     }
-    const general = generalized(place);
+    const general = generalized(to);
     const isNamedPublic = !general.some((each) => HIDDEN.has(each)) || PUBLIC.has(general.join('.'));
     const isPublic = isNamedPublic && !holdsSecret(a) && !holdsSecret(b);
     changes.push({
-      path: place.join('.'),
+      path: to.join('.'),
       kind: a === undefined ? 'added' : b === undefined ? 'removed' : 'changed',
       ...(isPublic && { before: textOf(a), after: textOf(b) }),
       effect: effect ?? effectOf(general)!,

@@ -80,14 +80,14 @@ export class Directories {
   #make(options: DirectoryConfig): Directory {
     const { clock, log, nowOf } = this.#parts;
     // A reload may give it another place.
-    const place = () => ({ directory: this.#all.indexOf(made) + 1 });
+    const number = () => ({ directory: this.#all.indexOf(made) + 1 });
     const made: Directory = new Directory(options, clock, {
       nowOf,
-      onTrouble: (trouble) => log.warn({ ...place(), trouble }, 'a directory does not answer: it is tried again'),
-      onRecovered: () => log.info(place(), 'a directory answers again'),
+      onTrouble: (trouble) => log.warn({ ...number(), trouble }, 'a directory does not answer: it is tried again'),
+      onRecovered: () => log.info(number(), 'a directory answers again'),
       onRefused: (channel, message) =>
-        log.warn({ ...place(), channel, message }, 'a directory does not list a channel: it is tried again'),
-      onListed: (channel) => log.info({ ...place(), channel }, 'a directory lists a channel again'),
+        log.warn({ ...number(), channel, message }, 'a directory does not list a channel: it is tried again'),
+      onListed: (channel) => log.info({ ...number(), channel }, 'a directory lists a channel again'),
     });
     return made;
   }

@@ -252,23 +252,23 @@ export class Feed {
   #firsts(channels: readonly string[], seen: Seen): Firsts {
     const { text: covered } = this.sequence;
     const turn = this.#turn;
-    let place = -1;
+    let index = -1;
     const next = () => {
-      while (++place < 2 * channels.length) {
-        const last = this.#channels.get(channels[place >> 1]!);
+      while (++index < 2 * channels.length) {
+        const last = this.#channels.get(channels[index >> 1]!);
         if (last === undefined) continue;
         const { now, next, nowMessage, nextMessage, dropped } = last;
-        const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
-        if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
-        if (place % 2 === 1 || dropped === null || dropped.message.turn > turn) continue;
-        if (seen.missesDrop(place, stampOf(dropped.view), dropped.issued)) return dropped.message;
+        const [view, message] = index % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
+        if (message !== null && message.turn <= turn && !seen.has(index, stampOf(view!))) return message;
+        if (index % 2 === 1 || dropped === null || dropped.message.turn > turn) continue;
+        if (seen.missesDrop(index, stampOf(dropped.view), dropped.issued)) return dropped.message;
       }
       return null;
     };
     return {
       next,
       get id() {
-        return place === 2 * channels.length - 1 ? covered : seen.idAfter(place, covered);
+        return index === 2 * channels.length - 1 ? covered : seen.idAfter(index, covered);
       },
     };
   }

@@ -59,25 +59,25 @@ export class Seen {
     return new Seen(read, base, order);
   }
 
-  has(place: number, stamp: number): boolean {
-    return this.#at(place).has(stamp);
+  has(index: number, stamp: number): boolean {
+    return this.#at(index).has(stamp);
   }
 
   /** Whether the reader has the record at this place, but not the news that it was dropped. @param issued from Sequence.dropPublished */
-  missesDrop(place: number, stamp: number, issued: number): boolean {
-    const covered = this.#at(place);
+  missesDrop(index: number, stamp: number, issued: number): boolean {
+    const covered = this.#at(index);
     return covered.has(stamp) && !covered.hasDrop(stamp, issued);
   }
 
-  #at(place: number): Covered {
-    return this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base;
+  #at(index: number): Covered {
+    return this.#steps.find((step) => index <= step.upTo)?.covered ?? this.#base;
   }
 
   /** The id of a first message at this place: everything in `covered` has been sent up to there. */
-  idAfter(place: number, covered: string): string {
-    const steps = [`${covered}.${place.toString(36)}`];
+  idAfter(index: number, covered: string): string {
+    const steps = [`${covered}.${index.toString(36)}`];
     for (const step of this.#steps) {
-      if (step.upTo > place) steps.push(`${step.covered.text}.${step.upTo.toString(36)}`);
+      if (step.upTo > index) steps.push(`${step.covered.text}.${step.upTo.toString(36)}`);
     }
     return `${steps.join(',')},${this.#base.text}@${this.#order}`;
   }

@@ -104,7 +104,7 @@ export class ChannelHls {
   /** Copies the window for a while if another process cuts. Resolves when all segments cut so far are here; null: no copy is needed, or possible. */
   follow(): Promise<void> | null {
     if (!this.#isRead) return this.restored().then(() => this.follow() ?? undefined);
-    if (this.#isHeld || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
+    if (this.#isHeld || !this.#parts.feeds.isRemote(this.audio.key)) return null;
     this.#keepAWhile();
     return this.#begin().whole();
   }
@@ -112,7 +112,7 @@ export class ChannelHls {
   /** Called with an unknown segment ahead of all others, which another process has cut: continues above its number, in another list. */
   goAbove(number: number, name: string): void {
     const { window } = this;
-    if (this.#parts.feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
+    if (this.#parts.feeds.isRemote(this.audio.key) || window.segment(name) !== undefined) return;
     const last = window.lastNumber ?? 0;
     if (number <= last || number > Math.max(last, this.#parts.clock.wallMs() / 1000) + MAX_RAISE) return;
     if (this.#feed === null) window.endList();
@@ -153,7 +153,7 @@ export class ChannelHls {
 
   #cutOrFollow(nowMs: number): void {
     if (!this.#isRead) void this.restored();
-    else if (!this.#parts.feeds.isElsewhere(this.audio.key)) this.#begin();
+    else if (!this.#parts.feeds.isRemote(this.audio.key)) this.#begin();
     // The other process may have begun to cut since.
     else if (nowMs - this.#followedMs >= FOLLOW_MS) {
       this.#followedMs = nowMs;
@@ -190,7 +190,7 @@ export class ChannelHls {
 
   get state(): HlsState {
     if (this.#feed === null) return 'resting';
-    return this.#parts.feeds.isElsewhere(this.audio.key) ? 'copied' : 'cut';
+    return this.#parts.feeds.isRemote(this.audio.key) ? 'copied' : 'cut';
   }
 
   /** Whether nothing is cut or kept. */

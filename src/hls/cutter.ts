@@ -22,7 +22,7 @@ import { HlsForms } from './hls-forms.js';
 import { OpenFrames } from './open-frames.js';
 import { oggFacts, PacketReader } from './packet-reader.js';
 import { PlacedTitles } from './placed-titles.js';
-import type { CutPlace } from './playlist.js';
+import type { CutPosition } from './playlist.js';
 import { ProgramTime } from './program-time.js';
 import { MIN_TITLED_MS, type SegmentForm } from './segment-form.js';
 import type { HlsWindow } from './window.js';
@@ -71,7 +71,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   #time: ProgramTime | null = null;
   #isDiscontinuity = false;
   /** Where the window's last segment ends, until the cutter reaches that place and continues from it. */
-  #resume: CutPlace | null = null;
+  #resume: CutPosition | null = null;
 
   constructor(parts: CutterParts, { segmentSeconds, form }: CutterOptions) {
     this.#parts = parts;
@@ -193,7 +193,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   }
 
   /** False while frames are already in the window. Then continues from its end, if these frames do. */
-  #reaches(end: CutPlace, atMs: number, form: SegmentForm): boolean {
+  #reaches(end: CutPosition, atMs: number, form: SegmentForm): boolean {
     if (atMs < end.atMs - TOLERANCE_MS) return false;
     this.#resume = null;
     if (form.format !== end.format || atMs > end.atMs + TOLERANCE_MS) return true;
@@ -262,7 +262,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
       startMs: segmentMs,
       micros: time.close(samples),
       isDiscontinuity: this.#isDiscontinuity,
-      end: isBreak ? null : { tape: tapeName(this.#tape!), atMs: this.#atMs, format: form.format, time: time.place },
+      end: isBreak ? null : { tape: tapeName(this.#tape!), atMs: this.#atMs, format: form.format, time: time.position },
     });
     this.#isDiscontinuity = false;
   }

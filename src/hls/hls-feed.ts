@@ -36,5 +36,5 @@ export interface HlsSource {
 export interface HlsFeeds {
   make(source: HlsSource, options: HlsOptions, window: HlsWindow): HlsFeed;
   /** Whether the channel is cut in another process, which may have segments that are not here. */
-  isElsewhere(channel: string): boolean;
+  isRemote(channel: string): boolean;
 }

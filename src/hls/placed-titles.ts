@@ -17,7 +17,7 @@ import type { TaggedTitle } from './segment-form.js';
 import type { HlsWindow } from './window.js';
 
 /** A closed segment: its audio time on the tape, and the PROGRAM-DATE-TIME of its start, all milliseconds. */
-export interface DatedPlace {
+export interface DatedSegment {
   readonly fromMs: number;
   readonly toMs: number;
   readonly startMs: number;
@@ -33,7 +33,7 @@ interface PlacedTitle {
 const TOLERANCE_MS = 0.5;
 
 /** How many closed segments are remembered: more than a window lists. */
-const MAX_PLACES = 128;
+const MAX_SEGMENTS = 128;
 
 /** How many titles a segment has in its own bytes, each up to 5 KB. More titles replace the last one. */
 const MAX_TAGGED = 64;
@@ -56,7 +56,7 @@ export class PlacedTitles {
   /** The last dated title. */
   #dated: (PlacedTitle & { readonly startMs: number }) | null = null;
   /** Closed segments of this tape, oldest first. */
-  #places: DatedPlace[] = [];
+  #segments: DatedSegment[] = [];
 
   constructor(window: Pick<HlsWindow, 'title' | 'titleOf'>) {
     this.#window = window;
@@ -73,7 +73,7 @@ export class PlacedTitles {
     while (titles.length > 0 && titles.at(-1)!.atMs >= atMs) titles.pop();
     this.#reached = Math.min(this.#reached, titles.length);
     titles.push({ text, record: mark.view.record, atMs });
-    const last = this.#places.at(-1);
+    const last = this.#segments.at(-1);
     if (last !== undefined) this.#dateUpTo(last.toMs);
     return true;
   }
@@ -107,22 +107,22 @@ export class PlacedTitles {
   }
 
   /** Called when a segment is closed that will be listed: dates its titles. */
-  date(place: DatedPlace): void {
-    this.#places.push(place);
-    if (this.#places.length > MAX_PLACES) this.#places.shift();
-    this.#dateUpTo(place.toMs);
+  date(segment: DatedSegment): void {
+    this.#segments.push(segment);
+    if (this.#segments.length > MAX_SEGMENTS) this.#segments.shift();
+    this.#dateUpTo(segment.toMs);
   }
 
   /** Leaves the tape: places on the next one have other audio times. */
   leaveTape(): void {
     this.reach(Number.POSITIVE_INFINITY);
-    if (this.#places.length > 0) this.#dateUpTo(Number.POSITIVE_INFINITY);
+    if (this.#segments.length > 0) this.#dateUpTo(Number.POSITIVE_INFINITY);
     // If nothing of the tape was listed, only its last title is in force where the next tape begins.
     const last = this.#titles.at(-1);
     this.#titles.length = 0;
     if (last !== undefined) this.#titles.push({ ...last, atMs: Number.NEGATIVE_INFINITY });
     this.#reached = this.#titles.length;
-    this.#places = [];
+    this.#segments = [];
     if (this.#current !== null) this.#current = { ...this.#current, atMs: Number.NEGATIVE_INFINITY };
     if (this.#dated !== null) this.#dated = { ...this.#dated, atMs: Number.NEGATIVE_INFINITY };
   }
@@ -147,9 +147,9 @@ export class PlacedTitles {
   #startOf({ atMs, record }: PlacedTitle): number {
     const before = this.#dated;
     if (before !== null && (atMs <= before.atMs || isSamePlay(before.record, record))) return before.startMs;
-    const places = this.#places;
-    const place = places.findLast(({ fromMs }) => fromMs <= atMs + TOLERANCE_MS) ?? places[0]!;
-    const behindMs = atMs === Number.NEGATIVE_INFINITY ? 0 : atMs - place.fromMs;
-    return Math.max(place.startMs + behindMs, before?.startMs ?? Number.NEGATIVE_INFINITY);
+    const segments = this.#segments;
+    const segment = segments.findLast(({ fromMs }) => fromMs <= atMs + TOLERANCE_MS) ?? segments[0]!;
+    const behindMs = atMs === Number.NEGATIVE_INFINITY ? 0 : atMs - segment.fromMs;
+    return Math.max(segment.startMs + behindMs, before?.startMs ?? Number.NEGATIVE_INFINITY);
   }
 }

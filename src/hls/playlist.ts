@@ -46,22 +46,22 @@ export interface HlsSegment {
   /** Whether it does not continue the previous segment. */
   readonly isDiscontinuity: boolean;
   /** Where the next segment continues it; null if it does not. */
-  readonly end: CutPlace | null;
+  readonly end: CutPosition | null;
 }
 
 /** Where a segment ends: another cutter of the same tape continues there without a gap. */
-export interface CutPlace {
+export interface CutPosition {
   /** The tape's name, the same in all processes. */
   readonly tape: string;
   /** Audio time on the tape, milliseconds. */
   readonly atMs: number;
   /** As in SegmentForm. */
   readonly format: string;
-  readonly time: TimePlace;
+  readonly time: TimePosition;
 }
 
 /** The state of a ProgramTime, from which another continues. */
-export interface TimePlace {
+export interface TimePosition {
   /** At its first sample, Unix milliseconds. */
   readonly startMs: number;
   /** Samples since then, and the corrections so far. */

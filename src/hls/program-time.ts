@@ -11,7 +11,7 @@
  * Invariant: it never goes back. Owned by an HlsCutter.
  */
 
-import type { TimePlace } from './playlist.js';
+import type { TimePosition } from './playlist.js';
 
 /** The largest correction per millisecond of audio. */
 const MAX_CORRECTION = 0.001;
@@ -54,7 +54,11 @@ export class ProgramTime {
   #stretchesMs: number[] = [];
 
   /** @param since the state of another one of the same audio, from which this one continues */
-  constructor(startMs: number, sampleRate: number, { samples, correctedMs }: Omit<TimePlace, 'startMs'> = NOTHING_YET) {
+  constructor(
+    startMs: number,
+    sampleRate: number,
+    { samples, correctedMs }: Omit<TimePosition, 'startMs'> = NOTHING_YET,
+  ) {
     this.startMs = startMs;
     this.#samples = samples;
     this.#correctedMs = correctedMs;
@@ -62,7 +66,7 @@ export class ProgramTime {
   }
 
   /** The state at the open segment's first sample. */
-  get place(): TimePlace {
+  get position(): TimePosition {
     return { startMs: this.startMs, samples: this.#samples, correctedMs: this.#correctedMs };
   }
 

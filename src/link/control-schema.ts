@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
-import { titleSchema } from '../channel/place-schema.js';
+import { titleSchema } from '../channel/channel-position-schema.js';
 import { cleaned } from '../metadata/push-schema.js';
 import {
   CheckError,

@@ -51,7 +51,7 @@ export interface HubLinksParts {
   readonly decisions: PushDecisions;
   readonly sequence: Sequence;
   /** Audio and facts of a channel that another machine feeds; undefined: it is fed here. Absent: all are. */
-  elsewhere?(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined;
+  remoteAudio?(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined;
   /** Names of tapes that other processes have fed before. */
   readonly names?: TapeNames;
   /** This process's own part of the shared counts. */
@@ -125,7 +125,7 @@ export class HubLinks implements AlarmHandler {
       sessions: this.sessions,
       hls: parts.hls,
       audioOf: (channel): PlayableAudio | undefined =>
-        parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
+        parts.remoteAudio?.(channel)?.audio ?? channels.get(channel)?.audio,
       states: () => this.#states(states),
       hub: this.#hub,
       facts: () => this.#facts.now(),

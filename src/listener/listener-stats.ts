@@ -95,7 +95,7 @@ class ChannelCounts implements ListenerCounts {
   }
 
   get listeners(): number {
-    return this.ownListeners + this.#unique.elsewhere;
+    return this.ownListeners + this.#unique.remoteCount;
   }
 
   get connections(): number {
@@ -132,7 +132,7 @@ export class ListenerStats {
   /** Listeners that another connection can still join, by channel and identity. */
   readonly #unique = new Map<string, UniqueListener>();
   readonly #counts = new Map<string, ChannelCounts>();
-  readonly #elsewhere = new Map<string, UniqueTally>();
+  readonly #uniques = new Map<string, UniqueTally>();
   readonly #tallies: Tallies;
 
   constructor(clock: Clock, options: ListenerStatsOptions) {
@@ -167,8 +167,8 @@ export class ListenerStats {
     const agent = request.header('user-agent') ?? '';
     const nowMs = this.#clock.now();
     const { identity, isLasting } = identify(request, agent, metaid);
-    const elsewhere = this.#uniqueOf(channel);
-    const key = `${channel} ${this.#tallies.isShared ? elsewhere.digest(identity) : identity}`;
+    const tally = this.#uniqueOf(channel);
+    const key = `${channel} ${this.#tallies.isShared ? tally.digest(identity) : identity}`;
     let unique = this.#unique.get(key);
     if (unique === undefined || (!isLasting && nowMs - unique.sinceMs > this.#options.togetherMs)) {
       const counts = this.#countsOf(channel);
@@ -178,7 +178,7 @@ export class ListenerStats {
     }
     unique.connections++;
     unique.counts.ownConnections++;
-    if (this.#tallies.isShared) elsewhere.add(unique);
+    if (this.#tallies.isShared) tally.add(unique);
     unique.counts.raise();
     const entry = this.#options.accessLog === null ? null : this.#entry(request, agent);
     return { unique, entry, onLeave: this.#options.onJoin?.(channel, request) ?? null };
@@ -214,11 +214,11 @@ export class ListenerStats {
   }
 
   #uniqueOf(channel: string): UniqueTally {
-    let tally = this.#elsewhere.get(channel);
+    let tally = this.#uniques.get(channel);
     if (tally === undefined) {
       const ownOf = (digest: string) => this.#unique.get(`${channel} ${digest}`);
       tally = new UniqueTally(this.#clock, this.#tallies.tally(`unique ${channel}`), this.#options.togetherMs, ownOf);
-      this.#elsewhere.set(channel, tally);
+      this.#uniques.set(channel, tally);
     }
     return tally;
   }

@@ -46,8 +46,8 @@ export class UniqueTally {
   }
 
   /** Listeners without a connection in this process. */
-  get elsewhere(): number {
-    return this.#tally.elsewhere;
+  get remoteCount(): number {
+    return this.#tally.remoteCount;
   }
 
   digest(identity: string): string {

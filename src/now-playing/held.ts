@@ -40,10 +40,10 @@ export function holdPush(
 
 /** The first due held push takes effect; of several for one second only the last does. Null: none is due. */
 export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, at: Moment): Change | null {
-  const place = state.held.findIndex(isDue);
-  if (place === -1) return null;
-  const [due, after] = [state.held[place]!, state.held[place + 1]];
-  const rest = { ...state, held: state.held.toSpliced(place, 1) };
+  const index = state.held.findIndex(isDue);
+  if (index === -1) return null;
+  const [due, after] = [state.held[index]!, state.held[index + 1]];
+  const rest = { ...state, held: state.held.toSpliced(index, 1) };
   if (after !== undefined && Math.floor(after.startSeconds) === Math.floor(due.startSeconds))
     return changeSilently(rest, {});
   const now = realNow(state);

@@ -70,7 +70,7 @@ const body = z.discriminatedUnion('kind', [
 
 const connectionSchema = z.looseObject({
   channel: z.string().regex(KEY),
-  place: z.looseObject({
+  position: z.looseObject({
     ...head,
     address,
     sinceMs: moment,

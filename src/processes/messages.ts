@@ -6,7 +6,7 @@
 import type { ReloadSteps } from '../app/reload.js';
 import type { ReloadResults } from '../app/reload-results.js';
 import type { ProvenHttpEncoder, ProvenShoutcastEncoder } from '../http/ingest/proven.js';
-import type { ConnectionPlace } from '../source/encoder-connection.js';
+import type { ConnectionPosition } from '../source/encoder-connection.js';
 import type { ConfigSource } from './reload/configuration.js';
 
 /**
@@ -48,7 +48,7 @@ export type SentEncoder = Omit<ProvenHttpEncoder, 'socket'> | Omit<ProvenShoutca
 /** An encoder's connection that a hub hands over, without its socket. */
 export interface SentConnection {
   readonly channel: string;
-  readonly place: ConnectionPlace;
+  readonly position: ConnectionPosition;
   /** How far it is ahead of real time, milliseconds. */
   readonly aheadMs: number;
 }

@@ -14,19 +14,19 @@ export type EncoderSink = Pick<PieceSink, 'onAudio'>;
 
 export interface EncoderBody extends StreamBody {
   /** Its position, for `resumedBody`. */
-  readonly place: BodyPlace;
+  readonly position: BodyPosition;
   push(bytes: Buffer, sink: EncoderSink): number;
 }
 
 /** The position in a body, as plain data. */
-export type BodyPlace =
+export type BodyPosition =
   | { readonly kind: 'bare' }
   | { readonly kind: 'sized'; readonly left: number }
-  | ({ readonly kind: 'chunked' } & ChunkPlace);
+  | ({ readonly kind: 'chunked' } & ChunkPosition);
 
 type ChunkedState = 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState;
 
-interface ChunkPlace {
+interface ChunkPosition {
   readonly state: ChunkedState;
   readonly size: number;
   readonly digits: number;
@@ -37,7 +37,7 @@ interface ChunkPlace {
 
 /** Lasts as long as the connection. */
 export class BareBody implements EncoderBody {
-  readonly place: BodyPlace = { kind: 'bare' };
+  readonly position: BodyPosition = { kind: 'bare' };
   readonly state = 'more';
 
   push(bytes: Buffer, sink: EncoderSink): number {
@@ -55,7 +55,7 @@ class SizedBody implements EncoderBody {
     this.#left = length;
   }
 
-  get place(): BodyPlace {
+  get position(): BodyPosition {
     return { kind: 'sized', left: this.#left };
   }
 
@@ -87,17 +87,17 @@ class ChunkedBody implements EncoderBody {
   /** A blank has followed the digits, so no more digits may follow. */
   #closed = false;
 
-  constructor(place?: ChunkPlace) {
-    if (place === undefined) return;
-    this.#state = place.state;
-    this.#size = place.size;
-    this.#digits = place.digits;
-    this.#lineBytes = place.lineBytes;
-    this.#blank = place.blank;
-    this.#closed = place.closed;
+  constructor(position?: ChunkPosition) {
+    if (position === undefined) return;
+    this.#state = position.state;
+    this.#size = position.size;
+    this.#digits = position.digits;
+    this.#lineBytes = position.lineBytes;
+    this.#blank = position.blank;
+    this.#closed = position.closed;
   }
 
-  get place(): BodyPlace {
+  get position(): BodyPosition {
     return {
       kind: 'chunked',
       state: this.#state,
@@ -191,7 +191,7 @@ export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null
 }
 
 /** A body that another process has read up to this position. */
-export function resumedBody(place: BodyPlace): EncoderBody {
-  if (place.kind === 'chunked') return new ChunkedBody(place);
-  return place.kind === 'sized' ? new SizedBody(place.left) : new BareBody();
+export function resumedBody(position: BodyPosition): EncoderBody {
+  if (position.kind === 'chunked') return new ChunkedBody(position);
+  return position.kind === 'sized' ? new SizedBody(position.left) : new BareBody();
 }

@@ -10,9 +10,9 @@ import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import type { BodyState } from './body.js';
-import { BareBody, type BodyPlace, bodyOf, type EncoderBody, resumedBody } from './dechunk.js';
+import { BareBody, type BodyPosition, bodyOf, type EncoderBody, resumedBody } from './dechunk.js';
 import type { SourceEvent } from './health.js';
-import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
+import { Intake, type IntakeOwner, type IntakePosition } from './intake.js';
 import { foreignSentence } from './magic.js';
 import type { Pacer } from './pacer.js';
 import type { SourceInput } from './source.js';
@@ -50,15 +50,15 @@ export interface EncoderFacts extends SentHeaders {
 }
 
 /** Its position, as plain data, from which another process or source resumes. */
-export interface ConnectionPlace extends EncoderFacts {
-  readonly body: BodyPlace;
-  readonly intake: IntakePlace;
+export interface ConnectionPosition extends EncoderFacts {
+  readonly body: BodyPosition;
+  readonly intake: IntakePosition;
 }
 
 /** A connection that was released. */
 export interface FreeConnection {
   readonly socket: Socket;
-  readonly place: ConnectionPlace;
+  readonly position: ConnectionPosition;
 }
 
 export interface EncoderConnectionOwner {
@@ -107,7 +107,7 @@ export class EncoderConnection implements IntakeOwner {
   /**
    * @param socket whose request head is read and answered
    * @param first body bytes that arrived with the head
-   * @param place its position in another process or source
+   * @param position its position in another process or source
    */
   constructor(
     socket: Socket,
@@ -116,7 +116,7 @@ export class EncoderConnection implements IntakeOwner {
     owner: EncoderConnectionOwner,
     clock: Clock,
     options: EncoderConnectionOptions,
-    place?: ConnectionPlace,
+    position?: ConnectionPosition,
   ) {
     const { headers, foreign, address, sinceMs } = who;
     this.who = { headers, foreign, address, sinceMs };
@@ -128,7 +128,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#options = options;
     const { channel, framelessBytes } = options;
     const charset = () => options.charset;
-    this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : resumedBody(place.body);
+    this.#body = position === undefined ? (bodyOf(headers) ?? new BareBody()) : resumedBody(position.body);
     const { input, pacer, links } = owner;
     const part = 'encoder';
     this.intake = new Intake(this, input, clock, {
@@ -140,7 +140,7 @@ export class EncoderConnection implements IntakeOwner {
       links,
       charset,
     });
-    this.#isAdopted = place !== undefined;
+    this.#isAdopted = position !== undefined;
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = clock.now();
     this.#bytesRead = socket.bytesRead;
@@ -149,7 +149,7 @@ export class EncoderConnection implements IntakeOwner {
     socket.pause();
     if (first.length > 0) socket.unshift(first);
     for (const [event, handler] of Object.entries(this.#handlers)) socket.on(event, handler);
-    if (place !== undefined) this.intake.adopt(place.intake);
+    if (position !== undefined) this.intake.adopt(position.intake);
     if (!this.intake.isPaused) socket.resume();
   }
 
@@ -175,11 +175,11 @@ export class EncoderConnection implements IntakeOwner {
 
   /** Releases its socket, which is no longer read, and ends without a report; null: nothing could resume it. */
   detach(): FreeConnection | null {
-    const { place: intake, rest } = this.intake;
+    const { position: intake, rest } = this.intake;
     if (!this.#isOpen || intake === null || this.#body.state !== 'more') return null;
     this.#release();
     if (rest.length > 0) this.#socket.unshift(rest);
-    return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
+    return { socket: this.#socket, position: { ...this.who, body: this.#body.position, intake } };
   }
 
   #release(): void {

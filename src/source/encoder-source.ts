@@ -12,7 +12,7 @@ import { contentTag } from '../metadata/etag.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import { connectionId } from '../net/front/tracked-connection.js';
 import {
-  type ConnectionPlace,
+  type ConnectionPosition,
   EncoderConnection,
   type EncoderConnectionOptions,
   type EncoderConnectionOwner,
@@ -160,8 +160,8 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
    * Continues a connection that another process or source has released.
    * @param ahead body bytes that were already read @param aheadMs see Pacer
    */
-  adopt(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
-    if (this.#isOpen) this.#take(socket, ahead, place, place);
+  adopt(socket: Socket, ahead: Buffer, position: ConnectionPosition, aheadMs: number): void {
+    if (this.#isOpen) this.#take(socket, ahead, position, position);
     else socket.destroy();
     this.pacer.adopt(aheadMs, this.#clock.now());
   }
@@ -186,14 +186,14 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   moveTo(other: EncoderSource, reason: string): boolean {
     const free = this.#connection?.intake.isFinished === false ? this.detach() : null;
     if (free === null) return false;
-    const { socket, place, aheadMs } = free;
-    const intake = { ...place.intake, framer: heardFromHere(place.intake.framer) };
-    other.adopt(socket, NOTHING, { ...place, intake }, aheadMs);
+    const { socket, position, aheadMs } = free;
+    const intake = { ...position.intake, framer: heardFromHere(position.intake.framer) };
+    other.adopt(socket, NOTHING, { ...position, intake }, aheadMs);
     this.input.onLost(reason);
     return true;
   }
 
-  #take(socket: Socket, first: Buffer, facts: EncoderFacts, place?: ConnectionPlace): EncoderConnection {
+  #take(socket: Socket, first: Buffer, facts: EncoderFacts, position?: ConnectionPosition): EncoderConnection {
     const before = this.#connection;
     if (before !== null) {
       const silentMs = Math.round(before.silentMs);
@@ -203,7 +203,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     }
     this.#connectionId = connectionId(socket);
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, facts, this, this.#clock, this.#options, place);
+    this.#connection = new EncoderConnection(socket, first, facts, this, this.#clock, this.#options, position);
     this.#latest = this.#connection;
     return this.#connection;
   }

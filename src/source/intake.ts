@@ -39,7 +39,7 @@ export interface IntakeOwner {
 }
 
 /** Its position, as plain data. */
-export interface IntakePlace {
+export interface IntakePosition {
   readonly framer: FormatState;
   /** Audio of the latest slice that was not processed. */
   readonly left: Buffer;
@@ -100,7 +100,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   }
 
   /** Null: the format is not known yet, so that no other intake can resume. */
-  get place(): IntakePlace | null {
+  get position(): IntakePosition | null {
     const framer = this.#framer.state;
     const left = Buffer.from(this.#left.subarray(0, this.#leftBytes));
     return framer === null ? null : { framer, left, noiseBytes: this.share.noiseBytes };
@@ -112,7 +112,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   }
 
   /** Resumes where another intake stopped. Called first. */
-  adopt({ framer, left, noiseBytes }: IntakePlace): void {
+  adopt({ framer, left, noiseBytes }: IntakePosition): void {
     this.#framer.adopt(framer);
     this.share.adopt(noiseBytes);
     this.#leftBytes = left.copy(this.#left);

@@ -92,10 +92,10 @@ export class OrderedInputs {
     if (onAir !== null && !next.includes(onAir)) {
       // It is inserted behind the input that has its place now.
       const index = before.indexOf(onAir);
-      const place = this.#leaving === null ? index : index - 1;
-      this.#leaving = this.#leavingFor(onAir, next, place, nowMs);
+      const slot = this.#leaving === null ? index : index - 1;
+      this.#leaving = this.#leavingFor(onAir, next, slot, nowMs);
       if (this.#leaving === null) this.#onAir = null;
-      else all.splice(place + 1, 0, onAir);
+      else all.splice(slot + 1, 0, onAir);
     } else this.#leaving = null;
     if (this.#pinned !== null && !next.includes(this.#pinned)) this.#pinned = null;
     for (const input of before) if (!all.includes(input)) input.end();
@@ -104,10 +104,10 @@ export class OrderedInputs {
   }
 
   /** Null: nothing new is worth waiting for. Only a pull is: a file delivers at once, and an encoder may never connect. */
-  #leavingFor(onAir: Input, next: readonly Input[], place: number, nowMs: number): Leaving | null {
+  #leavingFor(onAir: Input, next: readonly Input[], slot: number, nowMs: number): Leaving | null {
     const isNew = (input: Input) => !this.#all.includes(input) && input.source.kind === 'pull';
     const still = this.#leaving?.awaited.filter((input) => next.includes(input)) ?? [];
-    const awaited = [...next.slice(0, place + 1).filter(isNew), ...still];
+    const awaited = [...next.slice(0, slot + 1).filter(isNew), ...still];
     if (onAir.source.kind === 'file' || awaited.length === 0) return null;
     return { awaited, untilMs: this.#leaving?.untilMs ?? nowMs + LEAVING_MS };
   }

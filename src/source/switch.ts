@@ -104,7 +104,7 @@ export class Switch implements AlarmHandler {
   }
 
   /** Its place among all; -1: none. */
-  get placeOnAir(): number {
+  get indexOnAir(): number {
     const { own, onAir } = this.#inputs;
     return onAir === null ? -1 : own.indexOf(onAir);
   }

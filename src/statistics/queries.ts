@@ -89,9 +89,9 @@ export class StatisticsReader {
     const ofDays = new Map<string, { readonly value: string; sum: number }>();
     await eachInSteps(rows, ({ atMs, value, figures }) => {
       totals.set(value, joined(totals.get(value), figures));
-      const place = `${startOf('day', atMs)} ${value}`;
-      const ofDay = ofDays.get(place);
-      if (ofDay === undefined) ofDays.set(place, { value, sum: figures[5] });
+      const rowKey = `${startOf('day', atMs)} ${value}`;
+      const ofDay = ofDays.get(rowKey);
+      if (ofDay === undefined) ofDays.set(rowKey, { value, sum: figures[5] });
       else ofDay.sum += figures[5];
     });
     const days = await this.#rows(subject, 'day', { fromMs: startOf('day', fromMs), beforeMs }, dimension);
@@ -100,9 +100,9 @@ export class StatisticsReader {
       unique.set(`${atMs} ${value}`, figures[5]);
     });
     const listeners = new Map<string, number>();
-    await eachInSteps(ofDays, ([place, { value, sum }]) => {
+    await eachInSteps(ofDays, ([rowKey, { value, sum }]) => {
       // The day may have more listeners than the requested part of it, and may count this value among the others.
-      const most = Math.min(sum, unique.get(place) ?? sum);
+      const most = Math.min(sum, unique.get(rowKey) ?? sum);
       listeners.set(value, (listeners.get(value) ?? 0) + most);
     });
     await eachInSteps(totals, ([value, [begun, ended, endedMs, listenedMs, peak]]) => {
@@ -157,18 +157,18 @@ export class StatisticsReader {
       }
       return rows;
     }
-    const byPlace = new Map<string, SeriesRow>();
+    const byKey = new Map<string, SeriesRow>();
     for (const channel of subject.channels) {
       const kind = figureKind(period, dimension);
       for await (const { atMs, text } of this.#figures(kind, channelScope(channel), span, DIMENSION_STEP)) {
         for (const [value, figures] of Object.entries(JSON.parse(text) as Record<string, StoredFigures>)) {
-          const place = `${atMs} ${value}`;
-          byPlace.set(place, { atMs, value, figures: sumOf(byPlace.get(place)?.figures, figures) });
+          const rowKey = `${atMs} ${value}`;
+          byKey.set(rowKey, { atMs, value, figures: sumOf(byKey.get(rowKey)?.figures, figures) });
         }
-        if (byPlace.size > this.#maxRows()) throw this.#tooMuch(FEWER_PERIODS);
+        if (byKey.size > this.#maxRows()) throw this.#tooMuch(FEWER_PERIODS);
       }
     }
-    return sortedInSteps(byPlace.values(), (a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
+    return sortedInSteps(byKey.values(), (a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
   }
 
   async *#figures(kind: string, scope: string, { fromMs, beforeMs }: TimeSpan, step: number) {

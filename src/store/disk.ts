@@ -41,7 +41,7 @@ export class Disk {
 
   /** What the operator has to repair before a save can succeed; null: nothing. Takes some microseconds. */
   fault(): string | null {
-    return this.#placeFault() ?? this.#roomFault() ?? this.#failure;
+    return this.#folderFault() ?? this.#roomFault() ?? this.#failure;
   }
 
   /** A transaction has ended; one that failed is a fault until one succeeds. @param failure null: it succeeded */
@@ -49,7 +49,7 @@ export class Disk {
     this.#failure = failure === null ? null : `the disk of ${this.#folder} does not take what is saved (${failure})`;
   }
 
-  #placeFault(): string | null {
+  #folderFault(): string | null {
     return this.#lastingFault ?? this.#identity.fault();
   }
 
@@ -72,7 +72,7 @@ export class Disk {
   /** A save begins. @param units of all its texts @returns what `end` takes. @throws Error what the operator has to repair */
   begin(units: number): number {
     if (this.#freeBytes === null) {
-      const fault = this.#placeFault();
+      const fault = this.#folderFault();
       if (fault !== null) throw new Error(fault);
       this.#freeBytes = this.#readFreeBytes();
       setImmediate(this.#forgetTurn);
@@ -94,7 +94,7 @@ export class Disk {
   /** Why the saves just committed are not in the file at the store's path; null: they are. Saves of one tick share a transaction. */
   faultOfCommit(): string | null {
     if (this.#faultOfTick === undefined) {
-      this.#faultOfTick = this.#placeFault();
+      this.#faultOfTick = this.#folderFault();
       process.nextTick(this.#forgetTick);
     }
     return this.#faultOfTick;

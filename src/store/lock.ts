@@ -35,23 +35,23 @@ const MAX_CHARACTERS = 200;
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const { dev, ino, uid, gid, mode } = await stat(folder, { bigint: true });
   if (process.platform === 'win32') return await lockByPipe(`\\\\.\\pipe\\airsplice-${dev}-${ino}`, folder);
-  const place = await SocketFolder.open(folder);
+  const sockets = await SocketFolder.open(folder);
   const name = LOCK_FILE + randomUUID().slice(0, 8);
   const starter = new Starter();
   try {
-    await starter.listen(place.path(name));
-    await beAsFolder(place.path(name), Number(uid), Number(gid), Number(mode));
+    await starter.listen(sockets.path(name));
+    await beAsFolder(sockets.path(name), Number(uid), Number(gid), Number(mode));
     for (const other of await readdir(folder))
-      if (other.startsWith(LOCK_FILE) && other !== name) await outlast(place.path(other), name < other, folder);
+      if (other.startsWith(LOCK_FILE) && other !== name) await outlast(sockets.path(other), name < other, folder);
     // Between bind and listen this one looks dead to another starter, which then has removed its file.
-    if (!existsSync(place.path(name))) throw inUse(folder, null);
+    if (!existsSync(sockets.path(name))) throw inUse(folder, null);
     starter.hasFolder = true;
   } catch (error) {
     await starter.close();
-    await place.close();
+    await sockets.close();
     throw error;
   }
-  return { release: () => starter.close().then(() => place.close()) };
+  return { release: () => starter.close().then(() => sockets.close()) };
 }
 
 /** Gives the socket owner and mode of the folder: its users can ask, even if root, restoring a backup, has crashed. */

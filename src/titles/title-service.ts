@@ -105,7 +105,7 @@ export class TitleService {
   }
 
   #restoreTape(key: string): void {
-    if (!this.#parts.channels.get(key)!.isElsewhere) this.fed(key);
+    if (!this.#parts.channels.get(key)!.isRemote) this.fed(key);
   }
 
   /** The channel is fed here from now on: puts the title in force on its tape, and takes the title that its source has sent meanwhile. */
@@ -170,7 +170,7 @@ export class TitleService {
     if (known === undefined) return false;
     const { onAir } = known.switch;
     // While it waited another source came on air. An encoder's title may come while no source is connected.
-    if (!known.isElsewhere && source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
+    if (!known.isRemote && source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
       log.debug(
         { channel, source: title.source, onAir: onAir?.kind ?? null },
         'a title was not taken: its source is not on air',
@@ -208,7 +208,7 @@ export class TitleService {
     const { type, source } = record;
     const known = this.#parts.channels.get(channel)!;
     // If another machine feeds the channel, the title is on its tape already.
-    if (type === 'now' && !known.isElsewhere) {
+    if (type === 'now' && !known.isRemote) {
       const late = known.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
     }
@@ -247,8 +247,8 @@ export class TitleService {
 
   /** An encoder's titles may come here even if another machine feeds the channel. */
   #takesTitles(channel: string, { kind }: Source): boolean {
-    const isElsewhere = this.#parts.channels.get(channel)?.isElsewhere ?? false;
-    return this.#goesBySources(channel) || (isElsewhere && kind === 'encoder');
+    const isRemote = this.#parts.channels.get(channel)?.isRemote ?? false;
+    return this.#goesBySources(channel) || (isRemote && kind === 'encoder');
   }
 
   #goesBySources(channel: string): boolean {
@@ -259,7 +259,7 @@ export class TitleService {
   #speaker(channel: string): Speaker | undefined {
     const known = this.#parts.channels.get(channel);
     if (known === undefined) return undefined;
-    if (known.isElsewhere || !this.#goesBySources(channel)) return this.#speakers.lose(channel);
+    if (known.isRemote || !this.#goesBySources(channel)) return this.#speakers.lose(channel);
     return this.#speakers.update(channel, known.switch.onAir, this.#engine.state(channel));
   }
 
@@ -281,13 +281,13 @@ export class TitleService {
   }
 
   #trust(channel: string): TrustRules {
-    const { served, switch: sources, isElsewhere } = this.#parts.channels.get(channel)!;
+    const { served, switch: sources, isRemote } = this.#parts.channels.get(channel)!;
     const { titlesFrom, fallback } = served.rules;
     const { onAir } = sources;
     const { pushHoldSeconds, graceSeconds } = this.#parts.rules;
     return {
       titlesFrom,
-      originOnAir: isElsewhere ? 'encoder' : onAir === null ? null : titleOriginOf(onAir),
+      originOnAir: isRemote ? 'encoder' : onAir === null ? null : titleOriginOf(onAir),
       pushHoldSeconds,
       // A push yields to the stream's title when it would yield to the fallback title.
       graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),

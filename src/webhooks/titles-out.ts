@@ -180,8 +180,8 @@ export class TitlesOut {
   #make(channel: string, config: TitleWebhookConfig): TitleWebhook {
     const { clock, log } = this.#parts;
     // A reload may give it another place.
-    const place = () => this.#channels.get(channel)!.webhooks.indexOf(made) + 1;
-    const fields = () => ({ channel, webhook: place(), format: config.format });
+    const number = () => this.#channels.get(channel)!.webhooks.indexOf(made) + 1;
+    const fields = () => ({ channel, webhook: number(), format: config.format });
     const made: TitleWebhook = new TitleWebhook(config, clock, {
       onTrouble: (trouble) => log.warn({ ...fields(), trouble }, 'a webhook does not take titles: it is tried again'),
       onRecovered: () => log.info(fields(), 'a webhook takes titles again'),

@@ -169,14 +169,14 @@ t.test('what plays hardly anything leaves by its bytes and by its number', async
 
 t.test('the place of a moment is behind all that had come in', async (t) => {
   const { clock, line, push } = lineOf(2000);
-  t.equal(line.placeAt(clock.now()), null, 'nothing is there');
-  const byteAt = (momentMs: number) => line.placeAt(momentMs)?.atByte ?? null;
+  t.equal(line.positionAt(clock.now()), null, 'nothing is there');
+  const byteAt = (momentMs: number) => line.positionAt(momentMs)?.atByte ?? null;
   clock.advance(40);
   push(2);
   clock.advance(40);
   push(1);
   t.same([39, 40, 79, 80, 500].map(byteAt), [null, 800, 800, 1200, 1200]);
-  t.same(line.placeAt(40), { atMs: 2 * FRAME_MS, atByte: 800 });
+  t.same(line.positionAt(40), { atMs: 2 * FRAME_MS, atByte: 800 });
   t.same(line.end, { atMs: 3 * FRAME_MS, atByte: 1200 });
   t.same(line.out, { atMs: 0, atByte: 0 });
 });

@@ -82,7 +82,7 @@ t.test('keys that only others have, against sets', async (t) => {
     if (count === 0) model.delete(key);
     else model.set(key, count);
     const elsewhere = [...others.keys()].filter((name) => !own.has(name)).length;
-    if (tally.elsewhere !== elsewhere) t.equal(tally.elsewhere, elsewhere, `step ${i}, SEED=${random.seed}`);
+    if (tally.remoteCount !== elsewhere) t.equal(tally.remoteCount, elsewhere, `step ${i}, SEED=${random.seed}`);
     const sum = (own.get(key) ?? 0) + (others.get(key) ?? 0);
     if (tally.count(key) !== sum) t.equal(tally.count(key), sum, `step ${i}, SEED=${random.seed}`);
   }

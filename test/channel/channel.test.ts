@@ -27,13 +27,13 @@ t.test('a source that an operator has chosen stays chosen, an upstream too, whic
   const before = new Channel('demo', options, config, parts);
   before.start(output);
   before.switch.pin(1);
-  await until(() => before.switch.placeOnAir === 1, 5000);
-  const { place } = before.detach();
+  await until(() => before.switch.indexOnAir === 1, 5000);
+  const { position: place } = before.detach();
 
   const channel = new Channel('demo', options, config, parts);
   channel.adopt(place);
   channel.start(output);
   t.teardown(() => channel.stop());
-  await until(() => channel.switch.placeOnAir === 1, 5000);
+  await until(() => channel.switch.indexOnAir === 1, 5000);
   t.equal(channel.switch.pinned, 1);
 });

@@ -12,7 +12,7 @@ t.test('while one that was taken out plays on, the others stand under their own 
   const [pull, file] = fakes as [FakeSource, FakeSource];
   audio.start();
   pull.send();
-  t.equal(audio.placeOnAir, 0);
+  t.equal(audio.indexOnAir, 0);
   const settings = { onDemand: false, lingerMs: 0, returnMs: 0, bitrateKbps: 0 };
   let other!: FakeSource;
   audio.replace([

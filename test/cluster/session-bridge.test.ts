@@ -17,7 +17,7 @@ const METAID = 'm';
 class Worker implements RegistryPort {
   readonly reports: number[] = [];
   readonly verdicts: string[] = [];
-  place(): void {}
+  notifyFirst(): void {}
   follow(): void {}
   ask(): void {}
   relay(): void {}
@@ -61,7 +61,7 @@ async function setUp() {
     }
   };
   await flow();
-  there.registry.place(2, METAID, { sinceMs: 1000, endedMs: Number.POSITIVE_INFINITY });
+  there.registry.setFirst(2, METAID, { sinceMs: 1000, endedMs: Number.POSITIVE_INFINITY });
   await flow();
   return { here, there, flow };
 }

@@ -8,7 +8,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
 import { plainPath } from '../../src/base/request-target.js';
-import type { EncoderMount, EncoderPlace } from '../../src/channel/mount.js';
+import type { EncoderMount, EncoderSlot } from '../../src/channel/mount.js';
 import { EncoderAcceptor } from '../../src/http/ingest/encoder-acceptor.js';
 import { EncoderAdmission } from '../../src/http/ingest/encoder-admission.js';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
@@ -158,7 +158,7 @@ export class FrontHarness {
     };
   }
 
-  #place(channel: string): EncoderPlace {
+  #place(channel: string): EncoderSlot {
     const harness = this;
     return {
       channelKey: channel,

@@ -33,7 +33,7 @@ export function tapeName(tape: AudioTape): string {
 /** Feeds that cut all channels. */
 export function cutFeeds(clock: FakeClock, silenceMs: number): HlsFeeds {
   const parts = { clock, silenceMs, tapeName };
-  return { make: (source, options, window) => new CutFeed(source, options, window, parts), isElsewhere: () => false };
+  return { make: (source, options, window) => new CutFeed(source, options, window, parts), isRemote: () => false };
 }
 
 export interface HlsChannelOptions extends Partial<ChannelAudioOptions> {

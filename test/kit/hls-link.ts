@@ -49,7 +49,7 @@ export class HlsWorker {
     const cut = cutFeeds(clock, SILENCE_MS);
     const make: HlsFeeds['make'] = (source, options, window) =>
       this.#isCutting ? cut.make(source, options, window) : this.receiver.copy(source, window);
-    const feeds = { make, isElsewhere: () => !this.#isCutting };
+    const feeds = { make, isRemote: () => !this.#isCutting };
     this.hls = new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, rewinds: noRewinds(clock), tapeName });
   }
 

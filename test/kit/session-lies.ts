@@ -34,15 +34,15 @@ const state = {
 const { SINCE_MEMBERS, RELAYED_MEMBERS } = sessions;
 const { STATE, TITLE, HEARD } = types;
 
-export const PLACE = known(
-  'PLACE',
-  types.PLACE,
-  { ...sessions.PLACE_MEMBERS, ...SINCE_MEMBERS },
+export const LOCATION = known(
+  'LOCATION',
+  types.LOCATION,
+  { ...sessions.LOCATION_MEMBERS, ...SINCE_MEMBERS },
   { kind: 1, ...since },
 );
 
 export const SESSION_MESSAGES: readonly SessionMessage[] = [
-  PLACE,
+  LOCATION,
   known('FOLLOW', types.FOLLOW, sessions.FOLLOW_MEMBERS, { isFollowed: 1 }),
   known('ASK', types.ASK, {}, {}),
   known('STATE', STATE, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[STATE] }, { ...since, ...state }),

@@ -151,7 +151,7 @@ function oggSegments(): readonly OggSegment[] {
 const OGG = oggSegments();
 const head = known(types.LINK_HEAD, LINK_HEAD_MEMBERS, { number: 1, ...OGG[0]!.head });
 const oggOf = (seq: number) => {
-  const { startMs, endMs, entryMs, linkBytes, joinPlace, bytes } = OGG[seq]!;
+  const { startMs, endMs, entryMs, linkBytes, linkStart, bytes } = OGG[seq]!;
   return known(types.OGG_SEGMENT, OGG_SEGMENT_MEMBERS, {
     seq,
     arrivedMs: Date.now(),
@@ -160,7 +160,7 @@ const oggOf = (seq: number) => {
     entryMs,
     linkBytes,
     head: 1,
-    ...joinPlace,
+    ...linkStart,
     before: 1,
     marks: [place],
     bytes,

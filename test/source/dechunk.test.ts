@@ -30,7 +30,7 @@ function readOn(headers: Record<string, string>, [first, second]: readonly [Buff
   const sink = { onAudio: (bytes: Buffer) => void (audio += bytes.toString('latin1')) };
   const before = body(headers);
   before.push(first, sink);
-  const after = resumedBody(JSON.parse(JSON.stringify(before.place)));
+  const after = resumedBody(JSON.parse(JSON.stringify(before.position)));
   after.push(second, sink);
   return [audio, after.state];
 }

@@ -43,22 +43,22 @@ export async function tryPortsThatCome(
   before: Pick<Config, 'addresses'>,
   next: Pick<Config, 'addresses'>,
 ): Promise<void> {
-  const known = new Set(fixedPlaces(before).map(({ host, port }) => `${host} ${port}`));
-  for (const place of fixedPlaces(next)) if (!known.has(`${place.host} ${place.port}`)) await tryPort(place);
+  const known = new Set(fixedAddresses(before).map(({ host, port }) => `${host} ${port}`));
+  for (const address of fixedAddresses(next)) if (!known.has(`${address.host} ${address.port}`)) await tryPort(address);
 }
 
 /** Without ports that the system chooses. */
-function fixedPlaces({ addresses }: Pick<Config, 'addresses'>): { readonly host: string; readonly port: number }[] {
+function fixedAddresses({ addresses }: Pick<Config, 'addresses'>): { readonly host: string; readonly port: number }[] {
   return addresses.flatMap((address) => {
     const ports = [address.port, shoutcastPortOf(address, addresses) ?? 0];
     return ports.filter((port) => port !== 0).map((port) => ({ host: address.host, port }));
   });
 }
 
-function tryPort(place: { readonly host: string; readonly port: number }): Promise<void> {
+function tryPort(address: { readonly host: string; readonly port: number }): Promise<void> {
   const server = net.createServer();
   return new Promise((resolve, reject) => {
-    server.once('error', reject).listen(place, () => server.close(() => resolve()));
+    server.once('error', reject).listen(address, () => server.close(() => resolve()));
   });
 }
 

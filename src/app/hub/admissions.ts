@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { mergeGetters } from '../../base/getters.js';
-import type { EncoderPlace } from '../../channel/mount.js';
+import type { EncoderSlot } from '../../channel/mount.js';
 import { EncoderAdmission } from '../../http/ingest/encoder-admission.js';
 import type { ProvenEncoder } from '../../http/ingest/proven.js';
 import { RefusalPace } from '../../http/ingest/refusal-pace.js';
@@ -20,14 +20,14 @@ export interface AdmissionsOutput {
 }
 
 export class Admissions {
-  readonly #placeOf: (channel: string) => EncoderPlace | undefined;
+  readonly #slotOf: (channel: string) => EncoderSlot | undefined;
   readonly #encoders: EncoderAdmission;
   readonly #shoutcast: ShoutcastAdmission;
   readonly #returning: ReturningEncoders;
 
-  constructor(core: Core, placeOf: (channel: string) => EncoderPlace | undefined, output: AdmissionsOutput) {
+  constructor(core: Core, slotOf: (channel: string) => EncoderSlot | undefined, output: AdmissionsOutput) {
     const { config, clock } = core;
-    this.#placeOf = placeOf;
+    this.#slotOf = slotOf;
     this.#returning = new ReturningEncoders(clock);
     const options = mergeGetters(headLimits(config), {
       ...output,
@@ -42,10 +42,10 @@ export class Admissions {
 
   /** Takes an encoder and its socket, which is paused. */
   take(encoder: ProvenEncoder): void {
-    const place = this.#placeOf(encoder.channel);
-    if (place === undefined) encoder.socket.destroy();
-    else if (encoder.kind === 'http') this.#encoders.take(encoder, place);
-    else this.#shoutcast.take(encoder, place);
+    const slot = this.#slotOf(encoder.channel);
+    if (slot === undefined) encoder.socket.destroy();
+    else if (encoder.kind === 'http') this.#encoders.take(encoder, slot);
+    else this.#shoutcast.take(encoder, slot);
   }
 
   /** Connections that were not admitted yet are closed. */

@@ -177,13 +177,13 @@ export class HubAdmin {
   }
 
   #sourcesOf(channel: Channel): ChannelSources {
-    const { key, audio, isElsewhere, served } = channel;
-    const { sources, healths, placeOnAir, pinned } = channel.switch;
+    const { key, audio, isRemote, served } = channel;
+    const { sources, healths, indexOnAir, pinned } = channel.switch;
     const { live, mounts } = served;
     const silentMs = this.#core.clock.now() - live.silentSinceMs;
     return {
       channel: key,
-      onAir: placeOnAir === -1 ? null : placeOnAir,
+      onAir: indexOnAir === -1 ? null : indexOnAir,
       pinned: pinned === -1 ? null : pinned,
       onAirSinceMs: live.onAirSinceMs,
       silentSinceMs: silentMs < 0 ? null : Math.round(this.#core.clock.wallMs() - silentMs),
@@ -198,12 +198,12 @@ export class HubAdmin {
           place,
           kind: source.kind,
           state: source.state,
-          isOnAir: place === placeOnAir,
+          isOnAir: place === indexOnAir,
           address: connected?.address ?? '',
           agent: this.#core.secrets.mask((encoder?.agent ?? '').slice(0, AGENT_CHARACTERS)),
           sinceMs: connected?.sinceMs ?? null,
           // The format that listeners hear, as in response heads.
-          bitrateKbps: place === placeOnAir && !isElsewhere ? audio.bitrateKbps : Math.round(measuredKbps),
+          bitrateKbps: place === indexOnAir && !isRemote ? audio.bitrateKbps : Math.round(measuredKbps),
           contentType: source.contentType ?? null,
           troubles: Object.entries(troubles).flatMap(([trouble, is]) => (is ? [trouble] : [])),
           events: { ...events },

@@ -22,7 +22,7 @@ import { ReachLog } from './reach-log.js';
 import { type EngineParts, watchedStore } from './titles.js';
 
 /** How often the node's position in the log is saved. */
-const PLACE_MS = 5000;
+const POSITION_MS = 5000;
 /** A name that is used twice is found three times a second, until it is corrected. */
 const NAME_TWICE_MS = 60_000;
 
@@ -41,7 +41,7 @@ const NAMES: Readonly<Record<ClusterPlace, string>> = {
   here: 'what all machines have in common',
 };
 
-function placeOf({ url, origins }: ClusterConfig): ClusterPlace {
+function logPlaceOf({ url, origins }: ClusterConfig): ClusterPlace {
   return url !== undefined ? 'Redis' : origins.length > 0 ? 'an origin' : 'here';
 }
 
@@ -80,7 +80,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
   const { clock, log, repeats } = core;
   const { sequence, has, onChange } = parts;
   const { node } = cluster;
-  const reach = new ReachLog(log, clock, node, NAMES[placeOf(cluster)]);
+  const reach = new ReachLog(log, clock, node, NAMES[logPlaceOf(cluster)]);
   return new ClusterEngine({
     store: watchedStore(core, parts),
     sequence,
@@ -124,9 +124,9 @@ function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: 
 export function clusterWatch(engine: ClusterEngine): (nowMs: number) => void {
   let savedMs = Number.NEGATIVE_INFINITY;
   return (nowMs) => {
-    if (nowMs - savedMs < PLACE_MS) return;
+    if (nowMs - savedMs < POSITION_MS) return;
     savedMs = nowMs;
-    void engine.savePlace();
+    void engine.savePosition();
   };
 }
 
@@ -141,14 +141,14 @@ export function clusterReport(
   return {
     node: config.cluster!.node,
     log: {
-      place: placeOf(config.cluster!),
+      place: logPlaceOf(config.cluster!),
       reached: engine.isReached,
       behindSeconds: seconds(engine.behindMs),
       clockSeconds: Math.round(clock.skewMs) / 1000,
       waitingChanges: engine.waiting,
       position: engine.seq,
     },
-    warnings: warningsOf({ clock }, NAMES[placeOf(config.cluster!)], shared?.differences ?? []),
+    warnings: warningsOf({ clock }, NAMES[logPlaceOf(config.cluster!)], shared?.differences ?? []),
     nodes: [...(shared?.nodes ?? [])].map(([node, { seenMs }]) => ({
       node,
       seenSeconds: seconds(Math.max(0, nowMs - seenMs)),

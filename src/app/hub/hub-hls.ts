@@ -20,12 +20,12 @@ const FOLDER = 'hls';
 
 /**
  * Cut here, or copied from the machine that feeds the channel.
- * @param names of tapes, as other processes know them @param elsewhere the source of a copied channel; undefined: it is fed here
+ * @param names of tapes, as other processes know them @param remote the source of a copied channel; undefined: it is fed here
  */
 export function makeHls(
   core: Core,
   names: TapeNames,
-  elsewhere: (channel: string) => HlsReceiver | undefined = () => undefined,
+  remote: (channel: string) => HlsReceiver | undefined = () => undefined,
 ): HlsChannels {
   const { config, clock, log } = core;
   const silenceMs = () => config.streams.silenceSeconds * 1000;
@@ -40,8 +40,8 @@ export function makeHls(
   const cut = withGetters<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });
   const feeds: HlsFeeds = {
     make: (source, options, window) =>
-      elsewhere(source.audio.key)?.copy(source, window) ?? new CutFeed(source, options, window, cut),
-    isElsewhere: (channel) => elsewhere(channel) !== undefined,
+      remote(source.audio.key)?.copy(source, window) ?? new CutFeed(source, options, window, cut),
+    isRemote: (channel) => remote(channel) !== undefined,
   };
   return new HlsChannels(
     withGetters({
@@ -70,7 +70,7 @@ export function copyHls(core: Core, receiver: HlsReceiver): HlsChannels {
   const { config, clock } = core;
   const feeds: HlsFeeds = {
     make: (source, _options, window) => receiver.copy(source, window),
-    isElsewhere: () => true,
+    isRemote: () => true,
   };
   const silenceMs = () => config.streams.silenceSeconds * 1000;
   // Tapes that come over a link have their names.

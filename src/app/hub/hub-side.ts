@@ -95,7 +95,7 @@ export class HubSide {
       onTimeMoved: () => clients().onTimeMoved(),
     });
     const { channels, cluster, engine, titles, saves } = this.hub;
-    const hls = (this.hls = makeHls(core, this.names, (channel) => shared()?.hlsElsewhere(channel)));
+    const hls = (this.hls = makeHls(core, this.names, (channel) => shared()?.remoteHls(channel)));
     this.recorder = makeRecorder(core, store, (salts) => clients().share({ type: 'salts', salts }));
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
@@ -112,7 +112,7 @@ export class HubSide {
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
     this.pace = makePace(core);
-    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.place, {
+    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.slot, {
       pace: this.pace,
       onAdmitted: (socket) => clients().onAdmitted(socket),
       onVerdict: (verdict) => clients().onVerdict(verdict),

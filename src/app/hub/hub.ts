@@ -145,10 +145,9 @@ export class Hub {
 
   /** Called once a second: drops unused tapes, and applies due titles. */
   tidy(nowMs: number): void {
-    for (const { audio, served, isElsewhere } of this.channels.values()) {
+    for (const { audio, served, isRemote } of this.channels.values()) {
       const silentMs = nowMs - served.live.silentSinceMs;
-      if (!isElsewhere && silentMs > RELEASE_MS)
-        audio.release(silentMs > this.#core.config.streams.silenceSeconds * 1000);
+      if (!isRemote && silentMs > RELEASE_MS) audio.release(silentMs > this.#core.config.streams.silenceSeconds * 1000);
     }
     this.titles.tidy();
   }

@@ -111,7 +111,7 @@ export class LinkedClients implements HubClients {
         KEYS_OF_CHANNEL * channels.size +
         OTHER_KEYS,
       storeFault: () => store.fault(),
-      elsewhere: (channel) => shared()?.elsewhere(channel),
+      remoteAudio: (channel) => shared()?.remoteAudio(channel),
       onTickets: (keys) => tickets.offer(keys),
       onFigures: (figures, worker) => recorder.add(figures, worker),
       onGone: () => {

@@ -103,10 +103,10 @@ export class ProcessAdmin {
     return { process, total: found.length, startedMs: found.slice(0, most).map((each) => fromMs + each.startedMs) };
   }
 
-  #listeners({ places, ...filter }: ProcessQuestions['listeners']['ask']): ListenerReport[] {
-    const place = places[this.#core.process];
-    if (place === undefined) return [];
-    const found = this.#byAge(filter).slice(place.from, place.from + place.count);
+  #listeners({ ranges, ...filter }: ProcessQuestions['listeners']['ask']): ListenerReport[] {
+    const range = ranges[this.#core.process];
+    if (range === undefined) return [];
+    const found = this.#byAge(filter).slice(range.from, range.from + range.count);
     return found.map((listener) => this.#report(listener));
   }
 

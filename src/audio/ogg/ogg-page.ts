@@ -98,10 +98,10 @@ export function moveBack(header: Buffer, granules: number, pages: number): numbe
 
 /**
  * The number of pages, if these bytes are whole pages from which a stream can continue to count; else null. Their CRCs are not checked.
- * @param place the lowest position and number: pages may be moved back that far
+ * @param least the lowest position and number: pages may be moved back that far
  */
-export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number | null {
-  if (!Number.isSafeInteger(place.granule) || place.page < 0) return null;
+export function pagesIn(bytes: Buffer, least = { granule: 0, page: 0 }): number | null {
+  if (!Number.isSafeInteger(least.granule) || least.page < 0) return null;
   let count = 0;
   for (let at = 0; at < bytes.length; count++) {
     const there = bytes.length - at;
@@ -110,8 +110,8 @@ export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number 
     if (length > there) return null;
     const [low, high] = [bytes.readUInt32LE(at + 6), bytes.readInt32LE(at + 10)];
     const [granule, page] = [high * UINT32 + low, bytes.readUInt32LE(at + 18)];
-    if (high >= 0 && (granule < place.granule || granule > MAX_GRANULE)) return null;
-    if (page < place.page || page > MAX_PAGE) return null;
+    if (high >= 0 && (granule < least.granule || granule > MAX_GRANULE)) return null;
+    if (page < least.page || page > MAX_PAGE) return null;
     at += length;
   }
   return count;

@@ -11,12 +11,12 @@
 
 import type { Rendering } from '../tape/audio-tape.js';
 import type { Phase } from '../tape/phase.js';
-import type { LinkPlace, OggSegment } from './ogg-segment.js';
+import type { LinkStart, OggSegment } from './ogg-segment.js';
 
 export class OggRendering implements Rendering {
   readonly #phase: Phase | null;
   /** Where its own first link begins; null before its first segment. */
-  #from: LinkPlace | null = null;
+  #from: LinkStart | null = null;
   #isLinkOver = false;
 
   constructor(phase: Phase | null) {
@@ -29,9 +29,9 @@ export class OggRendering implements Rendering {
 
   /** As in Rendering; the segments are an Ogg tape's. */
   next(shared: Buffer, segment: OggSegment): readonly Buffer[] {
-    const { joinPlace, linkBytes } = segment;
+    const { linkStart, linkBytes } = segment;
     const pieces = this.#from === null || this.#isLinkOver ? [shared] : segment.movedBack(this.#from);
-    this.#from ??= joinPlace;
+    this.#from ??= linkStart;
     if (linkBytes > 0) this.#isLinkOver = true;
     if (this.#phase === null) return pieces;
     return [this.#phase.splice(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), segment)];

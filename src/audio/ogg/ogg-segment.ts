@@ -12,7 +12,7 @@ import { type AudioSegment, NOTHING } from '../tape/segment.js';
 import { headerBytes, moveBack } from './ogg-page.js';
 
 /** The beginning of a listener's own link, as the shared link counts: the position that becomes 0, and the number of its first page. */
-export interface LinkPlace {
+export interface LinkStart {
   readonly granule: number;
   readonly page: number;
 }
@@ -29,7 +29,7 @@ export interface OggSegmentFacts {
   /** The head of the link to which its pages belong. */
   readonly head: LinkPages;
   /** The beginning of the link of a listener that joins here. */
-  readonly joinPlace: LinkPlace;
+  readonly linkStart: LinkStart;
   /** The audio time of the first sample that its decoder plays. */
   readonly entryMs: number;
   readonly startMs: number;
@@ -49,7 +49,7 @@ export class OggSegment implements AudioSegment {
   readonly before: Mark | null;
   readonly mark: Mark | null;
   readonly marks: readonly PlacedMark[];
-  readonly joinPlace: LinkPlace;
+  readonly linkStart: LinkStart;
   readonly head: LinkPages;
   #entered: Buffer | undefined;
 
@@ -59,7 +59,7 @@ export class OggSegment implements AudioSegment {
     this.startMs = facts.startMs;
     this.endMs = facts.endMs;
     this.entryMs = facts.entryMs;
-    this.joinPlace = facts.joinPlace;
+    this.linkStart = facts.linkStart;
     this.before = facts.before;
     this.marks = facts.marks;
     this.mark = facts.marks.at(-1)?.mark ?? facts.before;
@@ -93,11 +93,11 @@ export class OggSegment implements AudioSegment {
   }
 
   entered(): Buffer {
-    return (this.#entered ??= Buffer.concat([this.head.bytes, ...this.movedBack(this.joinPlace)]));
+    return (this.#entered ??= Buffer.concat([this.head.bytes, ...this.movedBack(this.linkStart)]));
   }
 
   /** Its bytes, with pages as if the link had begun at this place: in pieces, with new headers and shared bodies. */
-  movedBack({ granule, page }: LinkPlace): Buffer[] {
+  movedBack({ granule, page }: LinkStart): Buffer[] {
     const { bytes } = this;
     const pages = page - this.head.pages;
     if (granule === 0 && pages === 0) return [bytes];

@@ -259,7 +259,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
       bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
       linkBytes: next?.bytes.length ?? 0,
       head: this.#head,
-      joinPlace: { granule: this.#joinGranule, page: this.#joinPage },
+      linkStart: { granule: this.#joinGranule, page: this.#joinPage },
       entryMs: this.edgeMs + this.#unplayedMs,
       startMs: this.edgeMs,
       endMs: this.endMs,

@@ -164,9 +164,9 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
   }
 
   #forgetOldest(): void {
-    const place = this.tail & (this.#slots.length - 1);
-    const segment = this.#slots[place]!;
-    this.#slots[place] = undefined;
+    const slot = this.tail & (this.#slots.length - 1);
+    const segment = this.#slots[slot]!;
+    this.#slots[slot] = undefined;
     const seq = this.tail++;
     this.onForgotten(segment, seq);
   }

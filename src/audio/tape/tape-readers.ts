@@ -27,10 +27,10 @@ export class TapeReaders implements TapeObserver {
   }
 
   remove(observer: TapeObserver): void {
-    const place = this.#observers.indexOf(observer);
-    if (place < 0) return;
+    const index = this.#observers.indexOf(observer);
+    if (index < 0) return;
     if (observer.isHeard) this.#heard--;
-    this.#observers.splice(place, 1);
+    this.#observers.splice(index, 1);
   }
 
   onGrown(): void {

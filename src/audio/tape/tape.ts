@@ -184,10 +184,10 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
     this.#before = last.mark;
     if (late !== null) {
       // It came while the open segment was open: some listeners were sent the last one without it.
-      const place = marks.find(({ mark }) => mark === late)!;
+      const placed = marks.find(({ mark }) => mark === late)!;
       this.#repeats = late;
       this.#before = marks.findLast(({ mark }) => mark !== late)?.mark ?? before;
-      this.#marks = [{ mark: late, atMs: place.atMs, atByte: 0, blockByte: 1 }];
+      this.#marks = [{ mark: late, atMs: placed.atMs, atByte: 0, blockByte: 1 }];
     } else if (following !== null) this.#marks = [{ mark: following, atMs: edgeMs, atByte: 0, blockByte: 0 }];
     this.#append(rest, ((endMs - startMs) / this.segmentBytes) * rest.length, false);
   }

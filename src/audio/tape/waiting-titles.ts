@@ -8,14 +8,14 @@
  */
 
 import type { RecordView } from '../../metadata/view.js';
-import type { LinePlace } from '../delay-line.js';
+import type { LinePosition } from '../delay-line.js';
 
 export interface AwaitedTitle {
   view: RecordView;
   /** Monotonic milliseconds. */
   readonly momentMs: number;
   /** Null: the audio of that moment has not arrived. */
-  place: LinePlace | null;
+  position: LinePosition | null;
 }
 
 export class WaitingTitles {
@@ -47,24 +47,24 @@ export class WaitingTitles {
     this.#titles.length = 0;
   }
 
-  /** Adds a title, not before the last one. @param place null: the audio of that moment has not arrived */
-  add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
+  /** Adds a title, not before the last one. @param position null: the audio of that moment has not arrived */
+  add(view: RecordView, momentMs: number, position: LinePosition | null, nowMs: number): void {
     const titles = this.#titles;
     const { last } = this;
-    if (last === undefined) titles.push({ view, momentMs, place });
-    else if (last.place === null) titles.push({ view, momentMs: Math.max(momentMs, last.momentMs), place: null });
+    if (last === undefined) titles.push({ view, momentMs, position });
+    else if (last.position === null) titles.push({ view, momentMs: Math.max(momentMs, last.momentMs), position: null });
     else {
-      const isBehind = place === null || place.atByte > last.place.atByte;
-      titles.push({ view, momentMs, place: isBehind ? place : last.place });
+      const isBehind = position === null || position.atByte > last.position.atByte;
+      titles.push({ view, momentMs, position: isBehind ? position : last.position });
     }
     // Without audio titles would pile up; of those whose moment has passed only the last can be heard.
-    const first = titles.findIndex((title) => title.place === null);
+    const first = titles.findIndex((title) => title.position === null);
     while (first >= 0 && first + 1 < titles.length && titles[first + 1]!.momentMs <= nowMs) titles.splice(first, 1);
   }
 
   /** A frame arrives: titles whose moment has come take effect at its place. */
-  onArrival(nowMs: number, place: LinePlace): void {
-    for (const title of this.#titles) if (title.place === null && title.momentMs <= nowMs) title.place = place;
+  onArrival(nowMs: number, position: LinePosition): void {
+    for (const title of this.#titles) if (title.position === null && title.momentMs <= nowMs) title.position = position;
   }
 
   shift(): void {

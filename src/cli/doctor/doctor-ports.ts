@@ -18,7 +18,7 @@ interface ListenPort {
 
 export async function portFindings(addresses: readonly AddressConfig[], signal: AbortSignal): Promise<DoctorFinding[]> {
   const findings = new Findings('ports');
-  for (const place of portsOf(addresses)) await checkPort(place, findings, signal);
+  for (const listened of portsOf(addresses)) await checkPort(listened, findings, signal);
   return findings.all;
 }
 
@@ -34,14 +34,14 @@ function portsOf(addresses: readonly AddressConfig[]): readonly ListenPort[] {
   });
 }
 
-async function checkPort(place: ListenPort, findings: Findings, signal: AbortSignal): Promise<void> {
-  const { host, port, isExtra, isProxied } = place;
+async function checkPort(listened: ListenPort, findings: Findings, signal: AbortSignal): Promise<void> {
+  const { host, port, isExtra, isProxied } = listened;
   const at = `${urlHost(host)}:${port}${isExtra ? ' (SHOUTcast encoders)' : ''}`;
   const code = await problemOf(host, port);
   if (code === null) findings.good(`${at} is free`);
   else if (code === 'EADDRINUSE') {
     if (isProxied) findings.note(`${at} is taken, by what cannot be asked here: it expects a PROXY header`);
-    else if (await isOurs(place, signal)) findings.good(`${at}: airsplice answers there`);
+    else if (await isOurs(listened, signal)) findings.good(`${at}: airsplice answers there`);
     else {
       const other = isExtra ? 'another shoutcastPort, or false' : 'another port';
       findings.bad(

@@ -137,8 +137,8 @@ class RecordSession {
     if (statusCode === 200) return answer;
     await answer.body.dump().catch(() => undefined);
     const to = headers['location'];
-    const isElsewhere = statusCode >= 300 && statusCode < 400 && typeof to === 'string' && URL.canParse(to, url);
-    if (isElsewhere && redirects < MAX_REDIRECTS) {
+    const isRedirect = statusCode >= 300 && statusCode < 400 && typeof to === 'string' && URL.canParse(to, url);
+    if (isRedirect && redirects < MAX_REDIRECTS) {
       const next = new URL(to, url);
       if (next.protocol !== 'http:' && next.protocol !== 'https:')
         throw new Error(`${withoutLogin(url)} redirects to something other than an http:// or https:// URL`);

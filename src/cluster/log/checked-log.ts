@@ -37,11 +37,11 @@ export function checkedLog(log: SharedLog): SharedLog {
       const all: (readonly [channel: string, text: string])[] = [];
       for (let rest = channels; rest.length > 0; ) {
         const some = await checked('last values', ANSWERS.last, log.last(rest));
-        const place = rest.lastIndexOf(some.at(-1)?.[0] ?? '');
+        const index = rest.lastIndexOf(some.at(-1)?.[0] ?? '');
         // All that it has; or channels that were not asked for.
-        if (place === -1) break;
+        if (index === -1) break;
         all.push(...some);
-        rest = rest.slice(place + 1);
+        rest = rest.slice(index + 1);
       }
       return all;
     },

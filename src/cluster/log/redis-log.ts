@@ -62,8 +62,8 @@ export class RedisLog implements SharedLog {
     return epoch === '' ? null : epoch;
   }
 
-  async hello({ freshEpoch, epoch: known, seq: place, id, lastStamp }: Joining): Promise<JoinAnswer> {
-    const reply = await this.#redis.run('hello', this.#keys, [freshEpoch, known, place, id, lastStamp]);
+  async hello({ freshEpoch, epoch: known, seq: lastSeq, id, lastStamp }: Joining): Promise<JoinAnswer> {
+    const reply = await this.#redis.run('hello', this.#keys, [freshEpoch, known, lastSeq, id, lastStamp]);
     const [epoch, seq, goesOn] = listOf(reply) as readonly [string, number, number];
     return { epoch, seq, goesOn: goesOn === 1 };
   }

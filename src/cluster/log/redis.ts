@@ -188,11 +188,11 @@ async function masterUrl(sentinel: string, options: RedisOptions): Promise<strin
   try {
     await within(answerMs, client.connect());
     const asked = client.sendCommand<readonly string[] | null>(['SENTINEL', 'get-master-addr-by-name', master]);
-    const place = await within(answerMs, asked);
-    if (place === null) throw new Error(`it knows no master ${master}`);
+    const primary = await within(answerMs, asked);
+    if (primary === null) throw new Error(`it knows no master ${master}`);
     const found = new URL(url);
-    const host = place[0]!;
-    found.host = `${host.includes(':') ? `[${host}]` : host}:${place[1]}`;
+    const host = primary[0]!;
+    found.host = `${host.includes(':') ? `[${host}]` : host}:${primary[1]}`;
     return found.href;
   } finally {
     if (client.isOpen) client.destroy();

@@ -86,7 +86,7 @@ export class Feeding {
   }
 
   /** Whether another node is known to feed the channel. */
-  get isElsewhere(): boolean {
+  get isRemote(): boolean {
     return this.#phase === 'following' || this.#isAlone;
   }
 
@@ -165,7 +165,7 @@ export class Feeding {
     played.playOwn();
     // The facts of the other node are older than the audio that was fed here.
     if (this.#factsOf !== this.#owner.node) remote.keep(channel);
-    channel.setElsewhere(remote.live);
+    channel.setRemote(remote.live);
     // This also drops the delay line.
     channel.audio.feedUntil(Number.NEGATIVE_INFINITY);
     log.info({ channel: channel.key, node: this.#owner.node }, 'another machine feeds the channel');
@@ -238,7 +238,7 @@ export class Feeding {
     }
     onOwned(key);
     audio.dropHeld();
-    channel.setElsewhere(null);
+    channel.setRemote(null);
     this.#feed();
     played.move();
     if (this.#isAlone) log.warn({ channel: key, node: this.#owner.node }, ALONE);

@@ -42,11 +42,11 @@ export class LeaseClaim {
 
   /** Whether a source is on air here, heard or not. */
   get hasSource(): boolean {
-    return this.#place !== -1;
+    return this.#index !== -1;
   }
 
-  get #place(): number {
-    return this.#parts.mayFeed ? this.#channel.switch.placeOnAir : -1;
+  get #index(): number {
+    return this.#parts.mayFeed ? this.#channel.switch.indexOnAir : -1;
   }
 
   get wish(): Wish {
@@ -63,7 +63,7 @@ export class LeaseClaim {
   /** Rank of the source on air here; lower is better. */
   get rank(): number {
     const { mayFeed } = this.#parts;
-    if (this.hasSource) return rankOf(this.#place, this.#channel.switch.isAwaited);
+    if (this.hasSource) return rankOf(this.#index, this.#channel.switch.isAwaited);
     // Its audio is about to arrive: until then listeners at all nodes wait for it.
     return mayFeed && this.#channel.encoder.isConnected ? EXPECTS_RANK : NO_RANK;
   }
@@ -94,6 +94,6 @@ export class LeaseClaim {
 }
 
 /** A source that is waited for ranks just below one of the same position that sends. */
-function rankOf(place: number, isAwaited: boolean): number {
-  return isAwaited ? place + 0.5 : place;
+function rankOf(index: number, isAwaited: boolean): number {
+  return isAwaited ? index + 0.5 : index;
 }

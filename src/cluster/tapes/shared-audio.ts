@@ -60,7 +60,7 @@ export class SharedAudio implements Leased {
       onError,
       onLost: onDue,
       ...(mostLagMs && { mostLagMs }),
-      owner: () => (this.#ownerElsewhere === '' || this.owner.url === '' ? null : this.owner),
+      owner: () => (this.#remoteOwner === '' || this.owner.url === '' ? null : this.owner),
       ask: (owner) => ask(owner, channel.key, 'listen'),
     });
     this.#link = link;
@@ -78,7 +78,7 @@ export class SharedAudio implements Leased {
       mayFeed,
       link,
       remote,
-      isFollowing: () => this.#feeding.isElsewhere,
+      isFollowing: () => this.#feeding.isRemote,
     });
     this.#watch = new OwnerWatch({ channel: channel.key, log, link, remote, onFacts });
     this.#giving = new TapeGiving(channel.key, { clock, names, hls, onError, audio: () => this.#played.now });
@@ -90,7 +90,7 @@ export class SharedAudio implements Leased {
       onMoved,
     });
     this.#feeding = new Feeding({ channel, played: this.#played, link, remote, claim: this.#claim }, parts);
-    channel.setElsewhere(remote.live);
+    channel.setRemote(remote.live);
   }
 
   get phase(): FeedingPhase {
@@ -106,9 +106,9 @@ export class SharedAudio implements Leased {
   }
 
   /** The other node that feeds the channel, by what is known; '': none, or its tape is not needed. */
-  get #ownerElsewhere(): string {
+  get #remoteOwner(): string {
     const { node } = this.owner;
-    return !this.#feeding.isElsewhere || node === this.#parts.node ? '' : node;
+    return !this.#feeding.isRemote || node === this.#parts.node ? '' : node;
   }
 
   /** The owner whose tape is missing; '': none. */
@@ -117,7 +117,7 @@ export class SharedAudio implements Leased {
   }
 
   /** See HubLinksParts. */
-  get elsewhere(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
+  get remoteAudio(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
     if (this.isOwning) return undefined;
     const { facts } = this.remote;
     // Audio of this node is about to be played.
@@ -126,7 +126,7 @@ export class SharedAudio implements Leased {
   }
 
   /** The HLS that is copied from the owner; undefined: it is cut here. */
-  get hlsElsewhere(): HlsReceiver | undefined {
+  get remoteHls(): HlsReceiver | undefined {
     return this.isOwning ? undefined : this.#link.hls;
   }
 
@@ -156,7 +156,7 @@ export class SharedAudio implements Leased {
   /** Called a few times a second. @param isReached whether Redis is reached */
   tick(nowMs: number, isReached: boolean): void {
     this.#feeding.tick(nowMs, isReached);
-    this.#watch.look(nowMs, this.#ownerElsewhere);
+    this.#watch.look(nowMs, this.#remoteOwner);
     if (this.#feeding.isAlone) this.#lookWhileAlone();
     if (this.phase === 'following') this.#follow(nowMs, isReached);
   }

@@ -182,13 +182,13 @@ export class SharedTapes {
     return this.#audios.get(channel)?.isOwning ?? false;
   }
 
-  elsewhere(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
-    return this.#audios.get(channel)?.elsewhere;
+  remoteAudio(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
+    return this.#audios.get(channel)?.remoteAudio;
   }
 
   /** See SharedAudio. */
-  hlsElsewhere(channel: string): HlsReceiver | undefined {
-    return this.#audios.get(channel)?.hlsElsewhere;
+  remoteHls(channel: string): HlsReceiver | undefined {
+    return this.#audios.get(channel)?.remoteHls;
   }
 
   /** See SharedAudio. */

@@ -80,7 +80,7 @@ export class ClusterEngine implements Engine {
     this.time = parts.makeTime(this.#position.skewMs);
     this.#link = new NodeLink({
       open: parts.open,
-      place: () => this.#position.place,
+      position: () => this.#position.position,
       channels: () => [...this.#channels.keys()],
       isWhole: () => this.#position.isWhole,
       lastStamp: () => sequence.last,
@@ -179,11 +179,11 @@ export class ClusterEngine implements Engine {
     this.#isClosed = true;
     await Promise.all([...this.#channels.values()].map(({ decisions }) => decisions.settled));
     await this.#link.close();
-    await this.savePlace();
+    await this.savePosition();
   }
 
   /** Saves the position in the log, from which this node continues after a restart. Called periodically and at the end. Never rejects. */
-  async savePlace(): Promise<void> {
+  async savePosition(): Promise<void> {
     const channels = [...this.#channels.keys()].filter(this.#parts.has);
     await this.#position.save(this.time.skewMs, channels, () => this.#settled()).catch(this.#parts.onError);
   }

@@ -5,9 +5,9 @@
 
 import { check } from '../../metadata/record-schema.js';
 import type { Store } from '../../store/store.js';
-import { placeSchema } from './ordered-schema.js';
+import { logPositionSchema } from './ordered-schema.js';
 
-export interface LogPlace {
+export interface SavedPosition {
   /** '': this node was never in a cluster. */
   readonly epoch: string;
   readonly seq: number;
@@ -16,7 +16,7 @@ export interface LogPlace {
 }
 
 /** Saved with the place. */
-interface KeptWithPlace {
+interface KeptWithPosition {
   /** For a node that starts while Redis is away. */
   readonly skewMs?: number;
   /** The channels whose changes were read up to this place. Absent: saved by an earlier version, all of them. */
@@ -30,9 +30,9 @@ const KEPT_SKEW_STEP_MS = 1000;
 
 export class LogPosition {
   readonly #store: Store;
-  #place: LogPlace;
+  #position: SavedPosition;
   /** The place of the last entry that was read; `#place` stays behind it while the past is read. */
-  #read: LogPlace;
+  #read: SavedPosition;
   #skewMs: number;
   readonly #channels: readonly string[] | undefined;
   /** Channels that were not there when the log was read up to the place: it has to be read again. */
@@ -41,16 +41,16 @@ export class LogPosition {
 
   constructor(store: Store) {
     this.#store = store;
-    const kept = check<LogPlace & KeptWithPlace>(placeSchema, store.document(DOCUMENT)).value;
-    this.#place = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
-    this.#read = this.#place;
+    const kept = check<SavedPosition & KeptWithPosition>(logPositionSchema, store.document(DOCUMENT)).value;
+    this.#position = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
+    this.#read = this.#position;
     this.#skewMs = kept?.skewMs ?? 0;
     this.#channels = kept?.channels;
   }
 
   /** Where a restarted node continues. */
-  get place(): LogPlace {
-    return this.#place;
+  get position(): SavedPosition {
+    return this.#position;
   }
 
   /** Whether the changes of all channels were read up to the place. */
@@ -85,20 +85,20 @@ export class LogPosition {
    * @param seq of the log's last entry @param isContinued whether the log continues from `place`; else its past is read
    */
   join(epoch: string, seq: number, isContinued: boolean): void {
-    this.#read = { epoch, seq, id: isContinued ? this.#place.id : '' };
-    if (isContinued) this.#place = this.#read;
-    else if (epoch === this.#place.epoch) this.#place = { epoch, seq: 0, id: '' };
+    this.#read = { epoch, seq, id: isContinued ? this.#position.id : '' };
+    if (isContinued) this.#position = this.#read;
+    else if (epoch === this.#position.epoch) this.#position = { epoch, seq: 0, id: '' };
   }
 
   /** @param isReadingPast whether past entries are read meanwhile */
   onRead(seq: number, id: string, isReadingPast: boolean): void {
     this.#read = { epoch: this.#read.epoch, seq, id };
-    if (!isReadingPast) this.#place = this.#read;
+    if (!isReadingPast) this.#position = this.#read;
   }
 
   /** The log's past has been read as well. */
   onCaughtUp(): void {
-    this.#place = this.#read;
+    this.#position = this.#read;
     this.#unread.clear();
   }
 
@@ -106,11 +106,11 @@ export class LogPosition {
   async save(skewMs: number, channels: readonly string[], applied: () => Promise<void>): Promise<void> {
     if (Math.abs(skewMs - this.#skewMs) > KEPT_SKEW_STEP_MS) this.#skewMs = skewMs;
     const read = channels.filter((channel) => !this.#unread.has(channel)).sort();
-    const place = { ...this.#place, skewMs: this.#skewMs, channels: read };
-    const text = JSON.stringify(place);
+    const position = { ...this.#position, skewMs: this.#skewMs, channels: read };
+    const text = JSON.stringify(position);
     if (text === this.#saved) return;
     await applied();
-    await this.#store.saveDocument(DOCUMENT, place);
+    await this.#store.saveDocument(DOCUMENT, position);
     this.#saved = text;
   }
 }

@@ -11,7 +11,7 @@ import type { Commit, CommitAnswer } from '../log/log-schema.js';
 import type { SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
 import { type BadEntry, type LastValues, type LogBell, type LogEntry, readEntry, readLasts } from './log-entry.js';
-import type { LogPlace } from './log-position.js';
+import type { SavedPosition } from './log-position.js';
 
 export interface Joined {
   readonly log: SharedLog;
@@ -25,7 +25,7 @@ export interface Joined {
 export interface NodeLinkParts {
   /** Opens the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog>;
-  place(): LogPlace;
+  position(): SavedPosition;
   channels(): readonly string[];
   /** Whether all channels were configured when the log was read up to this position. */
   isWhole(): boolean;
@@ -203,11 +203,11 @@ export class NodeLink {
   }
 
   async #join(): Promise<void> {
-    const { open, place, channels, isWhole, lastStamp, time, onJoined } = this.#parts;
+    const { open, position, channels, isWhole, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
       log = checkedLog(await open());
-      const { epoch: mine, seq: mySeq, id } = place();
+      const { epoch: mine, seq: mySeq, id } = position();
       for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
       const joining = { epoch: mine, seq: mySeq, id, freshEpoch: randomUUID(), lastStamp: lastStamp() };
       const { epoch, seq, goesOn: isThere } = await log.hello(joining);

@@ -59,7 +59,7 @@ const sharedPart = z.looseObject({
 });
 
 /** The position of a node in the log. */
-export const placeSchema = z.looseObject({
+export const logPositionSchema = z.looseObject({
   epoch: z.string().max(MAX_NAME),
   seq: z.int().min(0),
   id: changeId,

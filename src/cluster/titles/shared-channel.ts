@@ -191,10 +191,10 @@ export class SharedChannel {
   /** Drops an unsent change. @param isMerged it has no effect any more; else it is in the log already */
   forgetUnsent(id: string, isMerged: boolean): Promise<unknown> {
     return this.#work.run(async () => {
-      const place = this.unsent.findIndex((one) => one.id === id);
-      if (place === -1) return;
-      const gone = isMerged ? begunTwice(this.unsent[place]!, [], this.base.state) : [];
-      await this.#putInForce(this.base, this.unsent.toSpliced(place, 1), [], null, gone);
+      const index = this.unsent.findIndex((one) => one.id === id);
+      if (index === -1) return;
+      const gone = isMerged ? begunTwice(this.unsent[index]!, [], this.base.state) : [];
+      await this.#putInForce(this.base, this.unsent.toSpliced(index, 1), [], null, gone);
     });
   }
 

@@ -186,7 +186,7 @@ export class RewindList {
     }
   }
 
-  #placeOf(sequence: number): number {
+  #indexOf(sequence: number): number {
     return Math.max(0, sequence - (this.#segments[0]?.sequence ?? 0));
   }
 
@@ -220,9 +220,9 @@ export class RewindList {
   #block(block: number): string {
     const known = this.#blocks.get(block);
     if (known !== undefined) return known;
-    const from = this.#placeOf(Math.max(this.from, block * BLOCK));
+    const from = this.#indexOf(Math.max(this.from, block * BLOCK));
     let [text, statedMs, undated] = ['', Number.NaN, 0];
-    for (const [i, segment] of this.#segments.slice(from, this.#placeOf((block + 1) * BLOCK)).entries()) {
+    for (const [i, segment] of this.#segments.slice(from, this.#indexOf((block + 1) * BLOCK)).entries()) {
       const { startMs, micros, isDiscontinuity } = segment;
       const isExact = Math.abs(startMs - statedMs) < DATE_TOLERANCE_MS;
       const isDated = !isExact || isDiscontinuity || ++undated === DATE_EVERY;

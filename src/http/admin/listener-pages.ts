@@ -6,7 +6,7 @@
 import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
 
 /** By the number of the process. */
-type Places = ProcessQuestions['listeners']['ask']['places'];
+type Ranges = ProcessQuestions['listeners']['ask']['ranges'];
 
 export interface ListenerPage {
   /** The number of all matching listeners. */
@@ -29,7 +29,7 @@ export async function listenerPage(
     offset,
   );
   const end = passOldest(startedMs, first, limit);
-  return { total, listeners: await reportsOf(queries, filter, placesOf(numbers, first, end)) };
+  return { total, listeners: await reportsOf(queries, filter, rangesOf(numbers, first, end)) };
 }
 
 /** All matching listeners, oldest first: at most `max`, fetched `atOnce` at a time. */
@@ -44,7 +44,7 @@ export async function allListeners(
   let from = numbers.map(() => 0);
   for (let passed = 0; passed < Math.min(total, max); passed += atOnce) {
     const to = passOldest(startedMs, from, Math.min(atOnce, max - passed));
-    found.push(...(await reportsOf(queries, filter, placesOf(numbers, from, to))));
+    found.push(...(await reportsOf(queries, filter, rangesOf(numbers, from, to))));
     from = to;
   }
   return found;
@@ -56,13 +56,13 @@ async function agesOf(queries: AdminQueries, filter: ListenerFilter, most: numbe
   return { total, startedMs: ages.map((each) => each.startedMs), numbers: ages.map((each) => each.process) };
 }
 
-async function reportsOf(queries: AdminQueries, filter: ListenerFilter, places: Places): Promise<ListenerReport[]> {
-  if (Object.keys(places).length === 0) return [];
-  return (await queries.all('listeners', { ...filter, places })).flat().sort(byAge);
+async function reportsOf(queries: AdminQueries, filter: ListenerFilter, ranges: Ranges): Promise<ListenerReport[]> {
+  if (Object.keys(ranges).length === 0) return [];
+  return (await queries.all('listeners', { ...filter, ranges })).flat().sort(byAge);
 }
 
 /** The ranges of positions between two, without empty ones. */
-function placesOf(numbers: readonly number[], from: readonly number[], to: readonly number[]): Places {
+function rangesOf(numbers: readonly number[], from: readonly number[], to: readonly number[]): Ranges {
   const between = numbers.map((process, i) => [process, { from: from[i]!, count: to[i]! - from[i]! }] as const);
   return Object.fromEntries(between.filter(([, { count }]) => count > 0));
 }

@@ -8,7 +8,7 @@ import { Refusal, retryLater } from '../../base/refusal.js';
 import { SerialQueue } from '../../base/serial-queue.js';
 
 /** Enough for the few users with the right: an operator page requests one or two at a time. */
-export const STATISTICS_PLACES = 8;
+export const STATISTICS_TURNS = 8;
 const RETRY_SECONDS = 2;
 
 export class StatisticsTurns {
@@ -19,7 +19,7 @@ export class StatisticsTurns {
   async take<T>(response: ServerResponse, make: () => Promise<T>): Promise<T> {
     // A response that is closed already no longer emits 'close'.
     if (response.destroyed) throw clientGone();
-    if (this.#taken >= STATISTICS_PLACES) {
+    if (this.#taken >= STATISTICS_TURNS) {
       throw retryLater('unavailable', 'Too many statistics are asked for at once.', RETRY_SECONDS);
     }
     this.#taken++;

@@ -5,7 +5,7 @@
  */
 
 import { originOf } from '../../base/ip.js';
-import type { EncoderPlace } from '../../channel/mount.js';
+import type { EncoderSlot } from '../../channel/mount.js';
 import { refuse } from '../../net/front/refuse.js';
 import type { RequestHead } from '../../net/front/request-head.js';
 import { nameConnection } from '../../net/front/tracked-connection.js';
@@ -33,22 +33,22 @@ export class EncoderAdmission {
   }
 
   /** Takes an encoder with the right secret of this channel; its socket is paused. */
-  take(encoder: ProvenHttpEncoder, place: EncoderPlace): void {
+  take(encoder: ProvenHttpEncoder, slot: EncoderSlot): void {
     const { head, socket } = encoder;
     const { returning, headBytes } = this.#options;
-    const onClear = (more: Buffer) => this.#place(encoder, Buffer.concat([head.rest, more]), place);
-    if (isReturning(agentOf(head), place)) returning.wait(socket, place, headBytes, onClear);
+    const onClear = (more: Buffer) => this.#settle(encoder, Buffer.concat([head.rest, more]), slot);
+    if (isReturning(agentOf(head), slot)) returning.wait(socket, slot, headBytes, onClear);
     else onClear(NOTHING);
   }
 
   /** @param first bytes of its body */
-  #place(encoder: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
-    const refused = placeRefusal(encoder.head, place);
-    if (refused === null) this.#admit(encoder, first, place);
+  #settle(encoder: ProvenHttpEncoder, first: Buffer, slot: EncoderSlot): void {
+    const refused = slotRefusal(encoder.head, slot);
+    if (refused === null) this.#admit(encoder, first, slot);
     else this.#refuseAtPace(encoder, refused);
   }
 
-  #admit({ socket, connection, address, path, head }: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
+  #admit({ socket, connection, address, path, head }: ProvenHttpEncoder, first: Buffer, slot: EncoderSlot): void {
     const { server, onVerdict, onAdmitted } = this.#options;
     socket.on('error', () => undefined);
     if (head.headers.get('content-length') === '0') {
@@ -61,11 +61,11 @@ export class EncoderAdmission {
     // The status must be 100 even over HTTP/1.0 (Liquidsoap). Without Expect an encoder waits for a 200 before it sends.
     socket.write(expects ? 'HTTP/1.1 100 Continue\r\n\r\n' : answerHead(server, 200));
     const status = expects ? 100 : 200;
-    onVerdict({ address, connection, path, agent: agentOf(head), status, why: place.channelKey });
+    onVerdict({ address, connection, path, agent: agentOf(head), status, why: slot.channelKey });
     nameConnection(socket, connection);
     onAdmitted(socket);
-    const encoder = { socket, connection, address, path, head, channel: place.channelKey };
-    place.attach(socket, first, head, address, (status, why) => this.#refuseAtPace(encoder, { status, why }, expects));
+    const encoder = { socket, connection, address, path, head, channel: slot.channelKey };
+    slot.attach(socket, first, head, address, (status, why) => this.#refuseAtPace(encoder, { status, why }, expects));
   }
 
   #refuseAtPace(encoder: RefusedEncoder, refusal: EncoderRefusal, hasStatus = true): void {
@@ -89,8 +89,8 @@ function agentOf({ headers }: RequestHead): string {
 }
 
 /** Why an encoder with the right password is refused nevertheless; null: it is not. */
-function placeRefusal(head: RequestHead, place: EncoderPlace): EncoderRefusal | null {
-  if (place.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
+function slotRefusal(head: RequestHead, slot: EncoderSlot): EncoderRefusal | null {
+  if (slot.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
   if (bodyOf(head.headers) !== null) return null;
   return head.headers.get('transfer-encoding') === undefined
     ? { status: 400, why: 'the content length is not a number' }

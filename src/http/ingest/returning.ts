@@ -14,7 +14,7 @@
 
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
-import type { EncoderPlace } from '../../channel/mount.js';
+import type { EncoderSlot } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/limits/judge.js';
 
 /** Bytes that the other sent before it was cut may arrive this long after the newcomer: they are not a sign of life. */
@@ -23,7 +23,7 @@ const UNDER_WAY_MS = 500;
 const MAX_WAITING = 4;
 
 /** The present encoder of a mount, if there is one. */
-type Present = Pick<EncoderPlace, 'isBusy' | 'agent' | 'quietMs'>;
+type Present = Pick<EncoderSlot, 'isBusy' | 'agent' | 'quietMs'>;
 
 /** Whether a newcomer with the right password may be the present encoder, reconnecting. @param agent the newcomer's User-Agent */
 export function isReturning(agent: string, present: Present): boolean {

@@ -4,7 +4,7 @@
  */
 
 import { originOf } from '../../base/ip.js';
-import type { EncoderPlace } from '../../channel/mount.js';
+import type { EncoderSlot } from '../../channel/mount.js';
 import { HeadReader } from '../../net/front/head-reader.js';
 import { refuse } from '../../net/front/refuse.js';
 import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/front/request-head.js';
@@ -31,17 +31,17 @@ export class ShoutcastAdmission {
   }
 
   /** Takes an encoder with the right password of this channel; its socket is paused. */
-  take(encoder: ProvenShoutcastEncoder, place: EncoderPlace): void {
+  take(encoder: ProvenShoutcastEncoder, slot: EncoderSlot): void {
     const { socket, address, rest } = encoder;
     const { pace } = this.#options;
-    if (place.isBusy) {
+    if (slot.isBusy) {
       pace.refuse(originOf(address), socket, () => this.#refuse(encoder, IN_USE, INVALID));
       return;
     }
     corkTurn(socket);
     socket.write(WELCOME);
     const parser = new RequestHeadParser(this.#options, NO_REQUEST);
-    this.#heads.readWith(parser, socket, rest, (head) => this.#admit(encoder, place, head));
+    this.#heads.readWith(parser, socket, rest, (head) => this.#admit(encoder, slot, head));
   }
 
   /** Closes connections whose headers are incomplete. */
@@ -50,21 +50,21 @@ export class ShoutcastAdmission {
   }
 
   /** Admits it after OK2, or closes the connection without another answer. */
-  #admit(encoder: ProvenShoutcastEncoder, place: EncoderPlace, head: RequestHead | RequestHeadFault): void {
+  #admit(encoder: ProvenShoutcastEncoder, slot: EncoderSlot, head: RequestHead | RequestHeadFault): void {
     const { socket, connection, address, path } = encoder;
-    const refused = headRefusal(place, head);
+    const refused = headRefusal(slot, head);
     if (refused !== null || 'kind' in head) {
       this.#refuse(encoder, refused ?? { status: 400, why: '' }, '');
       return;
     }
     socket.on('error', () => undefined);
     const agent = head.headers.get('user-agent') ?? '';
-    const { channelKey } = place;
+    const { channelKey } = slot;
     const named = { path, channel: channelKey, address, connection };
     this.#options.onVerdict({ ...named, status: 200, agent, why: channelKey });
     nameConnection(socket, connection);
     this.#options.onAdmitted(socket);
-    place.attach(socket, head.rest, head, address, (status, why) =>
+    slot.attach(socket, head.rest, head, address, (status, why) =>
       this.#options.pace.refuse(originOf(address), socket, () => this.#refuse(encoder, { status, why }, '', agent)),
     );
   }
@@ -77,8 +77,8 @@ export class ShoutcastAdmission {
 }
 
 /** Null: it is admitted. */
-function headRefusal(place: EncoderPlace, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
+function headRefusal(slot: EncoderSlot, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
   if ('kind' in head) return { status: 400, why: head.message };
   // Another encoder may have been admitted meanwhile.
-  return place.isBusy ? IN_USE : null;
+  return slot.isBusy ? IN_USE : null;
 }

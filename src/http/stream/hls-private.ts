@@ -129,15 +129,15 @@ export class HlsPrivate {
     }
     if (players === null || !TOKEN.test(token)) throw unknownToken();
     const key = playerKey(token, mount.path, mount.audio.key);
-    const onElsewhere = () => onKnown({ onSent: (bytes) => players.asked(key, bytes) });
+    const onRemote = () => onKnown({ onSent: (bytes) => players.asked(key, bytes) });
     if (players.has(key)) {
-      onElsewhere();
+      onRemote();
       return;
     }
     const held = unknown.hold(response, TOKEN_WAIT_MS, () => {
       cancel();
       if (response.destroyed) return;
-      if (players.has(key)) onElsewhere();
+      if (players.has(key)) onRemote();
       else onRefused(unknown.isClosed ? shuttingDown(RETRY_SECONDS) : unknownToken());
     });
     if (held === null) throw unknownToken();

@@ -3,7 +3,7 @@
  */
 
 import * as z from 'zod';
-import { MAX_PLACE } from '../../channel/place-schema.js';
+import { MAX_INDEX } from '../../channel/channel-position-schema.js';
 import { MAX_PUSH } from '../../config/push-limits.js';
 import { cleaned } from '../../metadata/push-schema.js';
 import { signedMs } from '../../metadata/record-schema.js';
@@ -51,7 +51,7 @@ const facts = z.object({
   hasSegments: z.boolean(),
   /** Whether the switch waits for the source on air (source/switch.ts). A machine of an earlier version sends neither this nor `sends`. */
   isAwaited: z.boolean().exactOptional(),
-  onAir: z.int().min(0).max(MAX_PLACE).nullable(),
+  onAir: z.int().min(0).max(MAX_INDEX).nullable(),
   onAirType: text.nullable(),
   sends: text.nullable().exactOptional(),
   facts: sourceFacts.nullable(),

@@ -13,7 +13,7 @@ export interface HubFactsParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
   /** See HubLinksParts. */
-  elsewhere?(channel: string): { readonly facts: ChannelFacts } | undefined;
+  remoteAudio?(channel: string): { readonly facts: ChannelFacts } | undefined;
   /** Sends facts that have changed to the workers. */
   send(channel: string, facts: ChannelFacts): void;
 }
@@ -85,13 +85,13 @@ export class HubFacts {
   }
 
   #factsOf(channel: Channel): ChannelFacts {
-    return this.#parts.elsewhere?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
+    return this.#parts.remoteAudio?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
   }
 
   /** Whether facts may change unnoticed: some channel has audio, or another machine feeds it. */
   get #changeByThemselves(): boolean {
     for (const [channel, { onAir, hasSegments }] of this.#facts)
-      if (onAir !== null || hasSegments || this.#parts.elsewhere?.(channel) !== undefined) return true;
+      if (onAir !== null || hasSegments || this.#parts.remoteAudio?.(channel) !== undefined) return true;
     return false;
   }
 

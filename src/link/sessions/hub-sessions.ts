@@ -8,7 +8,7 @@ import {
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
-  PLACE,
+  LOCATION,
   REPORT,
   STATE,
   TITLE,
@@ -77,10 +77,10 @@ export function passOn(
   const { worker, metaid } = readTo(message, type);
   const laterMs = machine?.laterMs ?? 0;
   switch (type) {
-    case PLACE: {
+    case LOCATION: {
       const times = readTimes(message);
       const moved = times && { sinceMs: times.sinceMs + laterMs, endedMs: times.endedMs + laterMs };
-      registry.place(from, metaid, moved);
+      registry.setFirst(from, metaid, moved);
       break;
     }
     case FOLLOW:
@@ -116,9 +116,9 @@ export function passOn(
 /** Writes what the registry sends to one end of a link. @param to as which worker a worker is named there */
 export function registryPort(writer: SessionWriter, to = (worker: number) => worker): RegistryPort {
   return {
-    place: (metaid, place) => {
-      const message = writer.begin(PLACE, to(place?.worker ?? 0), metaid);
-      writeTimes(message, place);
+    notifyFirst: (metaid, location) => {
+      const message = writer.begin(LOCATION, to(location?.worker ?? 0), metaid);
+      writeTimes(message, location);
       message.end();
     },
     follow: (metaid, isFollowed) =>

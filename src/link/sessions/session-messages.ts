@@ -9,11 +9,11 @@ import { METAID } from '../../base/key.js';
 import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listener/sessions/heard-reports.js';
 import type { HeardTitle, Session } from '../../listener/sessions/session.js';
 import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
-import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
+import { plays, type SessionTimes } from '../../listener/sessions/session-location.js';
 import { PLAYER_KEY } from '../../listener/sessions/shared-players.js';
 import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';
-import { HEARD, PLACE, REPORT, STATE, TITLE } from '../wire/message-types.js';
+import { HEARD, LOCATION, REPORT, STATE, TITLE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { MessageReader, WireError } from '../wire/wire.js';
 
@@ -43,7 +43,7 @@ export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = {
   sinceMs: number(-MAX_CLOCK_MS, MAX_CLOCK_MS),
 };
 /** The kind of a session; its times follow. */
-export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
+export const LOCATION_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
 const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   order: number(-1),
   version: number(0),
@@ -74,7 +74,7 @@ export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdic
 export function readTo(message: MessageReader, type: number): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
   // Without the value: a metaid may be a secret. A player of HLS has a place, and asks; nothing else is forwarded about it.
-  const isPlayer = PLAYER_KEY.test(to.metaid) && (type === PLACE || type === REPORT);
+  const isPlayer = PLAYER_KEY.test(to.metaid) && (type === LOCATION || type === REPORT);
   if (to.metaid !== '' && !METAID.test(to.metaid) && !isPlayer) throw new WireError('metaid: it is not one');
   return to;
 }
@@ -135,7 +135,7 @@ export function writeTimes(message: MessageWriter, session: SessionTimes | null)
 }
 
 export function readTimes(message: MessageReader): SessionTimes | null {
-  const { kind } = readMembers(message, PLACE_MEMBERS);
+  const { kind } = readMembers(message, LOCATION_MEMBERS);
   if (kind === NO_SESSION) {
     message.end();
     return null;

@@ -1,8 +1,8 @@
 /**
  * The hub's registry of sessions, by metaid: which workers have them, and which follow them. It notifies each worker of the sessions of the others,
- * and forwards the events of the session that comes first (listener/sessions/session-place.ts) to its followers.
+ * and forwards the events of the session that comes first (listener/sessions/session-location.ts) to its followers.
  *
- *   metaid → places      worker 1: plays since 12.0     worker 2: plays since 14.5 ◄── comes first
+ *   metaid → locations      worker 1: plays since 12.0     worker 2: plays since 14.5 ◄── comes first
  *          → followers   worker 1                       it hears of worker 2's session
  *
  * Invariant: a worker gets the events of a session elsewhere only after the notice that it comes first, and before the notice that another one does.
@@ -13,13 +13,13 @@
  */
 
 import {
-  isSamePlace,
+  isSameLocation,
   isSameSession,
   plays,
   precedes,
-  type SessionPlace,
+  type SessionLocation,
   type SessionTimes,
-} from '../../listener/sessions/session-place.js';
+} from '../../listener/sessions/session-location.js';
 import type { RelayedType } from './session-messages.js';
 
 /** Other machines have numbers from here on. */
@@ -28,7 +28,7 @@ export const FIRST_NODE = 1_000_000_000;
 /** Sends to one worker. */
 export interface RegistryPort {
   /** The first session of all other workers. */
-  place(metaid: string, place: SessionPlace | null): void;
+  notifyFirst(metaid: string, location: SessionLocation | null): void;
   /** Whether others follow its session. */
   follow(metaid: string, isFollowed: boolean): void;
   /** Another worker asks for the state of its session. */
@@ -41,7 +41,7 @@ export interface RegistryPort {
 }
 
 interface RegisteredMetaid {
-  places: SessionPlace[];
+  locations: SessionLocation[];
   followers: number[];
 }
 
@@ -49,7 +49,7 @@ export class SessionRegistry {
   readonly #metaids = new Map<string, RegisteredMetaid>();
   readonly #ports = new Map<number, RegistryPort>();
   /** By worker: number of its sessions, and of the metaids it follows. */
-  readonly #places = new Map<number, number>();
+  readonly #counts = new Map<number, number>();
   readonly #follows = new Map<number, number>();
   readonly #most: () => number;
 
@@ -69,8 +69,8 @@ export class SessionRegistry {
     const before = this.#ports.get(worker);
     if (before !== undefined) this.remove(worker, before);
     for (const [metaid, known] of this.#metaids) {
-      const place = first(known.places, worker);
-      if (place !== null) port.place(metaid, place);
+      const location = first(known.locations, worker);
+      if (location !== null) port.notifyFirst(metaid, location);
       if (known.followers.some((follower) => hears(worker, follower))) port.follow(metaid, true);
     }
     this.#ports.set(worker, port);
@@ -80,29 +80,29 @@ export class SessionRegistry {
   remove(worker: number, port: RegistryPort): void {
     if (this.#ports.get(worker) !== port) return;
     this.#ports.delete(worker);
-    for (const [metaid, { places, followers }] of this.#metaids) {
+    for (const [metaid, { locations, followers }] of this.#metaids) {
       if (followers.includes(worker)) this.follow(worker, metaid, false);
-      if (places.some((place) => place.worker === worker)) this.place(worker, metaid, null);
+      if (locations.some((location) => location.worker === worker)) this.setFirst(worker, metaid, null);
     }
   }
 
   /** The session that comes first in this worker; null: none. */
-  place(worker: number, metaid: string, times: SessionTimes | null): void {
+  setFirst(worker: number, metaid: string, times: SessionTimes | null): void {
     const known = this.#known(metaid);
-    const old = known.places.find((place) => place.worker === worker) ?? null;
-    if (!this.#count(this.#places, worker, Number(times !== null) - Number(old !== null))) {
+    const old = known.locations.find((location) => location.worker === worker) ?? null;
+    if (!this.#count(this.#counts, worker, Number(times !== null) - Number(old !== null))) {
       this.#drop(metaid, known);
       return;
     }
-    const place = times && { worker, sinceMs: times.sinceMs, endedMs: times.endedMs };
-    known.places = known.places.filter((other) => other !== old);
+    const location = times && { worker, sinceMs: times.sinceMs, endedMs: times.endedMs };
+    known.locations = known.locations.filter((other) => other !== old);
     for (const [other, port] of this.#ports) {
       if (!hears(other, worker)) continue;
-      const rest = first(known.places, other);
-      const after = firstOf(rest, place);
-      if (!isSamePlace(firstOf(rest, old), after)) port.place(metaid, after);
+      const rest = first(known.locations, other);
+      const after = firstOf(rest, location);
+      if (!isSameLocation(firstOf(rest, old), after)) port.notifyFirst(metaid, after);
     }
-    if (place !== null) known.places.push(place);
+    if (location !== null) known.locations.push(location);
     this.#drop(metaid, known);
   }
 
@@ -124,8 +124,8 @@ export class SessionRegistry {
 
   /** A worker asks for the whole state of the session that comes first elsewhere. */
   ask(worker: number, metaid: string): void {
-    const place = this.#firstElsewhere(metaid, worker);
-    if (place !== null) this.#ports.get(place.worker)?.ask(metaid, worker);
+    const location = this.#firstRemote(metaid, worker);
+    if (location !== null) this.#ports.get(location.worker)?.ask(metaid, worker);
   }
 
   /** Forwards an event of a worker's session. @param to a worker; 0: all followers */
@@ -133,16 +133,16 @@ export class SessionRegistry {
     const known = this.#metaids.get(metaid);
     for (const follower of to === 0 ? (known?.followers ?? []) : [to]) {
       if (!hears(follower, worker)) continue;
-      const place = this.#firstElsewhere(metaid, follower);
-      if (place === null || !isSameSession(place, { worker, sinceMs })) continue;
+      const location = this.#firstRemote(metaid, follower);
+      if (location === null || !isSameSession(location, { worker, sinceMs })) continue;
       this.#ports.get(follower)?.relay(type, worker, metaid, sinceMs, rest);
     }
   }
 
   /** Forwards a player's report to the worker of its session. @param id its number in the worker that received it */
   report(worker: number, metaid: string, id: number, bytes: Buffer): void {
-    const place = this.#firstElsewhere(metaid, worker);
-    const port = place !== null && plays(place) ? this.#ports.get(place.worker) : undefined;
+    const location = this.#firstRemote(metaid, worker);
+    const port = location !== null && plays(location) ? this.#ports.get(location.worker) : undefined;
     if (port !== undefined) port.report(metaid, worker, id, bytes);
     else this.verdict(worker, id, 'not-playing');
   }
@@ -161,19 +161,19 @@ export class SessionRegistry {
     return true;
   }
 
-  #firstElsewhere(metaid: string, worker: number): SessionPlace | null {
+  #firstRemote(metaid: string, worker: number): SessionLocation | null {
     const known = this.#metaids.get(metaid);
-    return known === undefined ? null : first(known.places, worker);
+    return known === undefined ? null : first(known.locations, worker);
   }
 
   #known(metaid: string): RegisteredMetaid {
     let known = this.#metaids.get(metaid);
-    if (known === undefined) this.#metaids.set(metaid, (known = { places: [], followers: [] }));
+    if (known === undefined) this.#metaids.set(metaid, (known = { locations: [], followers: [] }));
     return known;
   }
 
-  #drop(metaid: string, { places, followers }: RegisteredMetaid): void {
-    if (places.length === 0 && followers.length === 0) this.#metaids.delete(metaid);
+  #drop(metaid: string, { locations, followers }: RegisteredMetaid): void {
+    if (locations.length === 0 && followers.length === 0) this.#metaids.delete(metaid);
   }
 }
 
@@ -183,13 +183,13 @@ function hears(worker: number, other: number): boolean {
 }
 
 /** The first of the sessions that this worker is notified of. */
-function first(places: readonly SessionPlace[], worker: number): SessionPlace | null {
-  let found: SessionPlace | null = null;
-  for (const place of places) if (hears(worker, place.worker)) found = firstOf(found, place);
+function first(locations: readonly SessionLocation[], worker: number): SessionLocation | null {
+  let found: SessionLocation | null = null;
+  for (const location of locations) if (hears(worker, location.worker)) found = firstOf(found, location);
   return found;
 }
 
-function firstOf(a: SessionPlace | null, b: SessionPlace | null): SessionPlace | null {
+function firstOf(a: SessionLocation | null, b: SessionLocation | null): SessionLocation | null {
   if (a === null || b === null) return a ?? b;
   return precedes(a, b) ? a : b;
 }

@@ -3,7 +3,7 @@
 import { Requests } from '../../base/requests.js';
 import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-reports.js';
 import type { HeardTitle, Session } from '../../listener/sessions/session.js';
-import type { SessionTimes } from '../../listener/sessions/session-place.js';
+import type { SessionTimes } from '../../listener/sessions/session-location.js';
 import { isPlayerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
 import type { SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
 import { LinkLost } from '../question-errors.js';
@@ -15,7 +15,7 @@ import {
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
-  PLACE,
+  LOCATION,
   REPORT,
   STATE,
   TITLE,
@@ -74,9 +74,9 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     if (this.#target !== null) this.#onLinked(this.#target);
   }
 
-  place(metaid: string, session: SessionTimes | null): void {
+  reportFirst(metaid: string, session: SessionTimes | null): void {
     if (!this.#isReady) return;
-    const message = this.#writer!.begin(PLACE, 0, metaid);
+    const message = this.#writer!.begin(LOCATION, 0, metaid);
     writeTimes(message, session);
     message.end();
   }
@@ -130,9 +130,9 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     }
     const { shared, reports } = this.#target;
     switch (type) {
-      case PLACE: {
+      case LOCATION: {
         const times = readTimes(message);
-        shared.onPlace(metaid, times && { worker, ...times });
+        shared.onFirst(metaid, times && { worker, ...times });
         break;
       }
       case FOLLOW:
@@ -178,9 +178,9 @@ export class WorkerSessions implements SessionLink, MessageHandler {
 
   /** Of a private listener of HLS: where it is, and that it has asked another process. */
   #onPlayer(players: SharedPlayers, type: number, worker: number, key: string, message: MessageReader): void {
-    if (type === PLACE) {
+    if (type === LOCATION) {
       const times = readTimes(message);
-      players.onPlace(key, times && { worker, ...times });
+      players.onFirst(key, times && { worker, ...times });
     } else if (type === REPORT) {
       const { id, bytes } = readAll(message, REPORT_MEMBERS);
       this.#answer(worker, id, players.onAsked(key, bytes) ? 'taken' : 'not-playing');

@@ -43,11 +43,11 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
   }
   const all = {
     playedMs: Number.isNaN(line.playedMs) ? null : line.playedMs + wallMs,
-    titles: titles.map(({ view, momentMs, place }) => ({
+    titles: titles.map(({ view, momentMs, position }) => ({
       record: view.record,
       channel: view.channel,
       momentMs: momentMs + wallMs,
-      place,
+      position,
     })),
     links: links.map((link) => link.packets(null, 0)),
   };
@@ -84,10 +84,10 @@ export function readDelayedAudio(
         };
       }),
     },
-    titles: first.titles.map(({ record, channel: face, momentMs, place }) => {
+    titles: first.titles.map(({ record, channel: face, momentMs, position }) => {
       const read = must<Pick<RecordView, 'record' | 'channel'>>(viewSchema, { record, channel: face });
       if (read.record.channel !== channel) throw new WireError('a delayed title of another channel');
-      return { view: new RecordView(read.record, read.channel), momentMs: momentMs - wallMs, place };
+      return { view: new RecordView(read.record, read.channel), momentMs: momentMs - wallMs, position };
     }),
   };
 }

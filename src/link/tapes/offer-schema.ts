@@ -59,8 +59,8 @@ const offers = z.object({
   type: z.literal('offers'),
   tapes: z.array(tape).max(MAX_TAPES),
   lastMark: order,
-  places: z
-    .array(z.object({ channel, place: z.unknown() }))
+  positions: z
+    .array(z.object({ channel, position: z.unknown() }))
     .max(MAX_TAPES)
     .readonly()
     .optional(),
@@ -87,7 +87,7 @@ const openFrames = z.object({
   repeats: order,
   /** All marks that are referred to. */
   marks,
-  places: z.array(z.object({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
+  markPositions: z.array(z.object({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
 });
 
 const openOgg = z.object({
@@ -103,18 +103,18 @@ const openSegment = z.union([openOgg, openFrames]);
 
 /**
  * The open segment of a tape that is offered next, from the hub that has fed it: checked by `readOpen`, as a fault is one channel's. The place: see
- * channel/place-schema.ts; null: none.
+ * channel/channel-position-schema.ts; null: none.
  */
-const open = z.object({ type: z.literal('open'), channel, open: z.unknown(), place: z.unknown() });
+const open = z.object({ type: z.literal('open'), channel, open: z.unknown(), position: z.unknown() });
 
-const place = z.object({ atMs: audioMs, atByte: z.int().min(0) });
+const position = z.object({ atMs: audioMs, atByte: z.int().min(0) });
 
 /** One of several pieces of a delay line, in order. The first has all other members; each has some of the frames. */
 const delayedAudio = z.object({
   /** Unix milliseconds, as all times here; null: no audio yet. */
   playedMs: moment.nullable(),
   titles: z
-    .array(z.object({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
+    .array(z.object({ record: z.unknown(), channel: z.unknown(), momentMs: moment, position: position.nullable() }))
     .max(MAX_MARKS),
   /** The header packets of an Ogg link. */
   links: z.array(z.array(bytes(MAX_HEADER_BYTES)).min(2).max(16)).max(MAX_MARKS),

@@ -33,7 +33,7 @@ export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment 
     entryMs,
     before: before?.order ?? 0,
     repeats: repeats?.order ?? 0,
-    places: open.marks.map(({ mark, ...place }) => ({ order: mark.order, ...place })),
+    markPositions: open.marks.map(({ mark, ...placed }) => ({ order: mark.order, ...placed })),
     marks,
   };
 }
@@ -60,7 +60,7 @@ export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: 
   if ('recent' in plain) {
     return { recent: plain.recent, ahead: plain.ahead.map(({ order, atMs }) => ({ mark: markOf(order), atMs })) };
   }
-  const { audio, endMs, entry, entryMs, before, repeats, places } = plain;
+  const { audio, endMs, entry, entryMs, before, repeats, markPositions } = plain;
   const isRoom = audio.length <= tape.segmentBytes && entry <= audio.length;
   const isInTime = endMs >= tape.edgeMs && endMs - tape.edgeMs <= MAX_OPEN_MS;
   if (!isRoom || !isInTime || (entry >= 0 && (entryMs < tape.edgeMs || entryMs > endMs))) {
@@ -73,7 +73,7 @@ export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: 
     entryMs,
     before: before === 0 ? null : markOf(before),
     repeats: repeats === 0 ? null : markOf(repeats),
-    marks: places.map(({ order, ...place }) => ({ mark: markOf(order), ...place })),
+    marks: markPositions.map(({ order, ...placed }) => ({ mark: markOf(order), ...placed })),
   };
 }
 

@@ -88,11 +88,11 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
   }
 
   /** Throws if page numbers of one Ogg link do not rise: they are shifted for a listener that joined in it (audio/ogg/ogg-rendering.ts). */
-  #mustGoOn(seq: number, { joinPlace: { granule, page }, head }: OggSegment): void {
+  #mustGoOn(seq: number, { linkStart: { granule, page }, head }: OggSegment): void {
     const last = this.at(seq - 1);
     if (!(last instanceof OggSegment) || last.linkBytes > 0) return;
-    const { joinPlace, head: before } = last;
-    if (granule >= joinPlace.granule && page >= joinPlace.page && head.pages === before.pages) return;
+    const { linkStart, head: before } = last;
+    if (granule >= linkStart.granule && page >= linkStart.page && head.pages === before.pages) return;
     throw new WireError(`segment ${seq} does not go on with its link`);
   }
 

@@ -64,9 +64,9 @@ export function writeOggSegment(
   { seq, arrivedMs }: SegmentCase,
   headNumber: number,
 ): void {
-  const { startMs, endMs, entryMs, linkBytes, joinPlace, before, marks } = segment;
+  const { startMs, endMs, entryMs, linkBytes, linkStart, before, marks } = segment;
   message.whole(seq).number(arrivedMs).number(startMs).number(endMs).number(entryMs);
-  message.whole(linkBytes).whole(headNumber).number(joinPlace.granule).whole(joinPlace.page);
+  message.whole(linkBytes).whole(headNumber).number(linkStart.granule).whole(linkStart.page);
   message.whole(numberOf(before));
   writeMarks(message, marks);
 }
@@ -98,7 +98,7 @@ function isWholeEntry(bytes: Buffer, metaint: number, entry: number, segmentByte
 }
 
 /** Where one title takes effect on the tape. */
-interface CamePlace {
+interface CamePosition {
   readonly mark: number;
   readonly atMs: number;
   readonly atByte: number;
@@ -106,7 +106,7 @@ interface CamePlace {
 }
 
 /** Its byte may be past the segment, since a title may be sent before the segment in which it takes effect. */
-const PLACES = list<CamePlace>(
+const CAME_MARKS = list<CamePosition>(
   { mark: whole(), atMs: number(), atByte: whole(MAX_WHOLE), blockByte: whole(MAX_WHOLE) },
   MAX_MARKS,
 );
@@ -115,10 +115,10 @@ const PLACES = list<CamePlace>(
 interface CameTitles {
   readonly repeats: number;
   readonly late: number;
-  readonly marks: readonly CamePlace[];
+  readonly marks: readonly CamePosition[];
 }
 
-const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
+const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: CAME_MARKS };
 
 /** The facts of a closed segment of any tape. */
 const CLOSED = { seq: whole(), arrivedMs: number(0, MAX_MOMENT_MS), startMs: number(0), endMs: number(0) };
@@ -189,7 +189,7 @@ export const OGG_SEGMENT_MEMBERS: MemberTable<
       readonly granule: number;
       readonly page: number;
       readonly before: number;
-      readonly marks: readonly CamePlace[];
+      readonly marks: readonly CamePosition[];
     }
 > = {
   ...CLOSED,
@@ -200,7 +200,7 @@ export const OGG_SEGMENT_MEMBERS: MemberTable<
   granule: number(0),
   page: whole(),
   before: whole(),
-  marks: PLACES,
+  marks: CAME_MARKS,
   bytes: rest(MAX_OGG_BYTES),
 };
 
@@ -213,13 +213,13 @@ export function readOggSegment(
   const came = readMembers(message, OGG_SEGMENT_MEMBERS);
   const { seq, arrivedMs, startMs, endMs, entryMs, linkBytes, bytes } = came;
   const head = headOf(came.head);
-  const joinPlace = { granule: came.granule, page: came.page };
+  const linkStart = { granule: came.granule, page: came.page };
   mustBeWithin(entryMs, came);
   if (linkBytes > bytes.length) throw new WireError(`a head of ${linkBytes} bytes`);
-  mustBePages(bytes.subarray(0, bytes.length - linkBytes), head.pages, joinPlace);
+  mustBePages(bytes.subarray(0, bytes.length - linkBytes), head.pages, linkStart);
   if (linkBytes > 0) mustBeHead(bytes.subarray(bytes.length - linkBytes));
-  const [before, marks] = [known.at(came.before), placesOf(came.marks, known)];
-  const segment = new OggSegment({ bytes, linkBytes, head, joinPlace, entryMs, startMs, endMs, before, marks });
+  const [before, marks] = [known.at(came.before), placedMarks(came.marks, known)];
+  const segment = new OggSegment({ bytes, linkBytes, head, linkStart, entryMs, startMs, endMs, before, marks });
   return { seq, arrivedMs, rest: NOTHING, segment };
 }
 
@@ -260,11 +260,11 @@ export function readLate(message: MessageReader, known: LinkedMarks): LateTitle 
 }
 
 function titlesOf({ repeats, late, marks }: CameTitles, known: LinkedMarks): SegmentTitles {
-  return { repeats: known.at(repeats), late: known.at(late), marks: placesOf(marks, known) };
+  return { repeats: known.at(repeats), late: known.at(late), marks: placedMarks(marks, known) };
 }
 
-function placesOf(places: readonly CamePlace[], known: LinkedMarks): readonly PlacedMark[] {
-  return places.length === 0 ? NO_MARKS : places.map((place) => ({ ...place, mark: known.known(place.mark) }));
+function placedMarks(came: readonly CamePosition[], known: LinkedMarks): readonly PlacedMark[] {
+  return came.length === 0 ? NO_MARKS : came.map((one) => ({ ...one, mark: known.known(one.mark) }));
 }
 
 /** When its first frame plays; a decoder of Opus does not play the first samples. */
@@ -281,12 +281,12 @@ function mustBeHead(bytes: Buffer): number {
 
 /**
  * Checks the pages, since they are read by the length that they state, and shifted (audio/ogg/ogg-segment.ts).
- * @param headPages, place where a listener joins: no page precedes that
+ * @param headPages, start where a listener joins: no page precedes that
  */
-function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace']): number {
+function mustBePages(bytes: Buffer, headPages = 0, start?: OggSegment['linkStart']): number {
   const count = pagesIn(
     bytes,
-    place === undefined ? undefined : { granule: place.granule, page: place.page - headPages },
+    start === undefined ? undefined : { granule: start.granule, page: start.page - headPages },
   );
   if (count === null) throw new WireError('not whole pages of Ogg that go on');
   return count;

@@ -29,7 +29,7 @@ export interface OfferedTape {
   readonly fed?: {
     readonly open: OpenSegment | OpenOgg;
     readonly delayed: DelayedAudio | null;
-    readonly place: unknown;
+    readonly position: unknown;
   };
 }
 
@@ -39,7 +39,7 @@ export interface OfferOptions {
   /** Whether it is another machine. */
   readonly isFar?: boolean;
   /** The state of the sources of channels whose tapes are not offered, as plain data. */
-  readonly places?: readonly { readonly channel: string; readonly place: unknown }[];
+  readonly positions?: readonly { readonly channel: string; readonly position: unknown }[];
 }
 
 /**
@@ -52,7 +52,7 @@ export function offerTapes(
   clock: Clock,
   onError: (error: unknown) => void,
   onEnded: () => void = () => undefined,
-  { peer = 'the hub that takes tapes back', isFar = false, places = [] }: OfferOptions = {},
+  { peer = 'the hub that takes tapes back', isFar = false, positions = [] }: OfferOptions = {},
 ): void {
   const names = new TapeNames();
   const tapes: TapeOffer[] = [];
@@ -76,19 +76,19 @@ export function offerTapes(
     lastMark = Math.max(lastMark, last);
     tapes.push({ channel, name, head: tape.head, endMs: tape.endMs, lastMark: last, playing: audio.playing });
     if (fed === undefined) continue;
-    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), place: fed.place });
+    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), position: fed.position });
     const pieces = fed.delayed === null ? [] : plainDelayedAudio(fed.delayed, clock);
     for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
   }
-  control.send({ type: 'offers', tapes, lastMark, places });
+  control.send({ type: 'offers', tapes, lastMark, positions });
 }
 
-/** The whole tape of a channel that is not fed here any more. Null: none. @param place the state of the channel's sources as plain data */
-export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): OfferedTape | null {
+/** The whole tape of a channel that is not fed here any more. Null: none. @param position the state of the channel's sources as plain data */
+export function fedTape(audio: ChannelAudio, position: unknown, names: TapeNames): OfferedTape | null {
   const { tape } = audio;
   const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
   if (open === null || tape === undefined || tape.head === tape.tail) return null;
-  return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
+  return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), position } };
 }
 
 function refuseAll(): never {

@@ -11,8 +11,8 @@ import type { OpenOgg } from '../../audio/ogg/ogg-tape.js';
 import { IDLE_OBSERVER } from '../../audio/playable-audio.js';
 import type { OpenSegment } from '../../audio/tape/tape.js';
 import type { Alarm, Clock } from '../../base/clock.js';
-import type { ChannelPlace } from '../../channel/channel.js';
-import { placeSchema } from '../../channel/place-schema.js';
+import type { ChannelPosition } from '../../channel/channel.js';
+import { channelPositionSchema } from '../../channel/channel-position-schema.js';
 import { must } from '../../metadata/record-schema.js';
 import { Control } from '../control-messages.js';
 import { LinkConnection } from '../wire/link-connection.js';
@@ -54,7 +54,7 @@ interface Offerer {
   readonly connection: LinkConnection;
   readonly receiver: TapeReceiver;
   offers: Extract<OfferMessage, { type: 'offers' }> | null;
-  readonly open: Map<string, { readonly open: PlainOpenSegment; readonly place: unknown }>;
+  readonly open: Map<string, { readonly open: PlainOpenSegment; readonly position: unknown }>;
   readonly delayed: Map<string, PlainDelayedAudio[]>;
   /** Channels whose open segment or delay line is malformed: their tapes are taken as from a worker. */
   readonly faulty: Set<string>;
@@ -74,7 +74,7 @@ export interface ReturnedTape {
   readonly fed: {
     readonly open: OpenSegment | OpenOgg;
     readonly delayed: DelayedAudio | null;
-    readonly place: ChannelPlace | null;
+    readonly position: ChannelPosition | null;
   } | null;
 }
 
@@ -96,20 +96,20 @@ export class TapeReturns {
   }
 
   /** Of the hub that fed them, the state of the sources of channels whose tapes it did not offer. */
-  get places(): ReadonlyMap<string, ChannelPlace> {
-    const places = new Map<string, ChannelPlace>();
+  get positions(): ReadonlyMap<string, ChannelPosition> {
+    const positions = new Map<string, ChannelPosition>();
     for (const { offers, connection } of this.#offerers)
-      for (const { channel, place } of offers?.places ?? []) {
+      for (const { channel, position } of offers?.positions ?? []) {
         if (!this.#parts.has(channel)) continue;
         try {
-          places.set(channel, must<ChannelPlace>(placeSchema, place));
+          positions.set(channel, must<ChannelPosition>(channelPositionSchema, position));
         } catch (error) {
           this.#parts.onError(
             new WireError(`${connection.peer}: the sources of ${channel}: ${(error as Error).message}`),
           );
         }
       }
-    return places;
+    return positions;
   }
 
   /** Takes the connection of a process that offers tapes. One that is too late is closed, for which it waits. */
@@ -145,7 +145,7 @@ export class TapeReturns {
     try {
       if (message.type === 'delayed') this.#onDelayed(offerer, channel, readDelayed(message.delayed));
       else if (offerer.open.has(channel)) throw new WireError('two open segments of a channel');
-      else offerer.open.set(channel, { open: readOpen(message.open), place: message.place });
+      else offerer.open.set(channel, { open: readOpen(message.open), position: message.position });
     } catch (error) {
       offerer.faulty.add(channel);
       offerer.open.delete(channel);
@@ -256,6 +256,6 @@ function returnedTape({ offer, audio, from }: AskedTape, clock: Clock): Returned
   const open = from.open.get(channel);
   if (open === undefined) return { audio, name, fed: null };
   const delayed = readDelayedAudio(channel, from.delayed.get(channel) ?? [], clock);
-  const place = open.place === null ? null : must<ChannelPlace>(placeSchema, open.place);
-  return { audio, name, fed: { open: readOpenSegment(channel, open.open, audio.tape!), delayed, place } };
+  const position = open.position === null ? null : must<ChannelPosition>(channelPositionSchema, open.position);
+  return { audio, name, fed: { open: readOpenSegment(channel, open.open, audio.tape!), delayed, position } };
 }

@@ -8,8 +8,8 @@
 import { WireError } from './wire.js';
 
 /**
- * Raised with every change of what goes over a link: frames, messages, plain data in them; of what goes with an encoder's socket (ConnectionPlace,
- * ProvenEncoder); of what is offered with a tape (ChannelPlace). What a rolling restart does then: ../../processes/README.md.
+ * Raised with every change of what goes over a link: frames, messages, plain data in them; of what goes with an encoder's socket (ConnectionPosition,
+ * ProvenEncoder); of what is offered with a tape (ChannelPosition). What a rolling restart does then: ../../processes/README.md.
  */
 export const LINK_VERSION = 14;
 

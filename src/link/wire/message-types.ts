@@ -47,7 +47,7 @@ export const HLS_NONE = 44;
 export const FIRST_SESSION_TYPE = 48;
 export const LAST_SESSION_TYPE = 63;
 
-export const PLACE = 48;
+export const LOCATION = 48;
 export const FOLLOW = 49;
 export const ASK = 50;
 export const STATE = 51;
@@ -82,7 +82,7 @@ const NAMES: Readonly<Record<number, string>> = {
   [HLS_SEGMENT]: 'HLS_SEGMENT',
   [HLS_IS_WHOLE]: 'HLS_IS_WHOLE',
   [HLS_NONE]: 'HLS_NONE',
-  [PLACE]: 'PLACE',
+  [LOCATION]: 'LOCATION',
   [FOLLOW]: 'FOLLOW',
   [ASK]: 'ASK',
   [STATE]: 'STATE',

@@ -50,8 +50,8 @@ export class HlsCrowd {
   /** The count of all processes: a player that has used two of them counts once. */
   count(channel: string): number {
     const crowd = this.#channels.get(channel);
-    const elsewhere = this.#tallies.isShared ? this.#crowdOf(channel).tally.elsewhere : 0;
-    return (crowd?.players.size ?? 0) + elsewhere;
+    const remote = this.#tallies.isShared ? this.#crowdOf(channel).tally.remoteCount : 0;
+    return (crowd?.players.size ?? 0) + remote;
   }
 
   /** Once a second. */

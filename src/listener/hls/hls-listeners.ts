@@ -110,7 +110,7 @@ export class HlsListeners {
     players?.add(key, {
       sinceMs: this.#parts.sharedMs(),
       onAsked: (bytes) => this.#sent(listener, source, bytes),
-      onElsewhere: () => listener.end('left'),
+      onRemote: () => listener.end('left'),
     });
     return listener;
   }

@@ -7,7 +7,7 @@ import type { Alarm, Clock } from '../../base/clock.js';
 import type { Feed, Message, Sync } from '../../feed/feed.js';
 import { differs, type PublishedSession, publishedOf } from './readable-session.js';
 import { SessionCopy, type SessionState } from './session-copy.js';
-import { plays, type SessionPlace } from './session-place.js';
+import { plays, type SessionLocation } from './session-location.js';
 
 /** How long a session is followed after a poll: the next poll is likely to come. */
 const LINGER_MS = 10_000;
@@ -94,22 +94,22 @@ export class FollowedSessions {
 
   /**
    * The process that has the session has sent its state: watchers get the messages that they have missed.
-   * @param place the place of the metaid's first session, which has this state
+   * @param location of the metaid's first session, which has this state
    */
-  catchUp(followed: FollowedSession, place: SessionPlace, state: SessionState): void {
+  catchUp(followed: FollowedSession, location: SessionLocation, state: SessionState): void {
     const { published } = followed;
     const isPublished = published instanceof SessionCopy && published.id === state.id;
-    const copy = followed.copy ?? (isPublished ? published : new SessionCopy(followed.metaid, place, state));
+    const copy = followed.copy ?? (isPublished ? published : new SessionCopy(followed.metaid, location, state));
     const channelBefore = published?.channel;
     // It may be on another channel now.
     if (copy.channel !== state.channel) this.setCopy(followed, null);
-    copy.place = place;
+    copy.location = location;
     // The copy of an ended session serves polls only: watchers get no more of its messages.
-    if (isPublished && !plays(place)) followed.published = publishedOf(published);
+    if (isPublished && !plays(location)) followed.published = publishedOf(published);
     const { written, heard } = copy.catchUp(state);
     this.setCopy(followed, copy);
     followed.isFresh = true;
-    if (!plays(place)) return;
+    if (!plays(location)) return;
     followed.published = copy;
     const isFirst = published === null || state.isNew;
     if ((!isPublished && isFirst) || channelBefore !== copy.channel) this.#publishNext(copy);

@@ -28,10 +28,10 @@ export const REPORT_VERDICTS = [
 export type ReportVerdict = (typeof REPORT_VERDICTS)[number];
 
 /** Milliseconds, or for HLS a date in unix milliseconds. */
-type HeardPlace = { readonly heardMs: number } | { readonly heardAtMs: number };
+type HeardPosition = { readonly heardMs: number } | { readonly heardAtMs: number };
 
 interface HeardReport {
-  readonly place: HeardPlace;
+  readonly position: HeardPosition;
   /** The id of the session; undefined: the current one. */
   readonly session: string | undefined;
 }
@@ -84,10 +84,10 @@ export class HeardReports {
     const report = readReport(bytes);
     if (typeof report === 'string') return report;
     if (report.session !== undefined && report.session !== session.id) return 'former';
-    const { place } = report;
+    const { position } = report;
     const nowMs = this.#clock.now();
     const isTaken =
-      'heardMs' in place ? session.report(place.heardMs, nowMs) : session.reportDate(place.heardAtMs, nowMs);
+      'heardMs' in position ? session.report(position.heardMs, nowMs) : session.reportDate(position.heardAtMs, nowMs);
     return isTaken ? 'taken' : 'impossible';
   }
 
@@ -115,13 +115,19 @@ function readReport(bytes: Buffer): HeardReport | 'unreadable' | 'malformed' {
   }
   if (typeof report !== 'object' || report === null) return 'unreadable';
   const { session } = report;
-  const place = placeOf(report);
-  if (place === null || (session !== undefined && typeof session !== 'string')) return 'malformed';
-  return { place, session };
+  const position = positionOf(report);
+  if (position === null || (session !== undefined && typeof session !== 'string')) return 'malformed';
+  return { position, session };
 }
 
 /** Exactly one of the two; null: neither, or both. */
-function placeOf({ heardMs, heardAt }: { readonly heardMs?: unknown; readonly heardAt?: unknown }): HeardPlace | null {
+function positionOf({
+  heardMs,
+  heardAt,
+}: {
+  readonly heardMs?: unknown;
+  readonly heardAt?: unknown;
+}): HeardPosition | null {
   if (heardAt === undefined) return typeof heardMs === 'number' ? { heardMs } : null;
   if (heardMs !== undefined || typeof heardAt !== 'string' || !DATE.test(heardAt)) return null;
   const heardAtMs = Date.parse(heardAt);

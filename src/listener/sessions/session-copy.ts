@@ -8,7 +8,7 @@
 import type { Message, Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
 import { nextMessageOf, nowMessageOf, type ReadableSession } from './readable-session.js';
-import type { SessionPlace } from './session-place.js';
+import type { SessionLocation } from './session-location.js';
 
 /** A title at its place in a session's stream, rendered by the process that plays it. */
 export interface CopiedTitle {
@@ -45,7 +45,7 @@ interface KnownTitle extends CopiedTitle {
 export class SessionCopy implements ReadableSession {
   readonly metaid: string;
   /** Its times change a little when it comes over another link between the same machines. */
-  place: SessionPlace;
+  location: SessionLocation;
   readonly id: string;
   channel: string;
   mount: string;
@@ -53,9 +53,9 @@ export class SessionCopy implements ReadableSession {
   #written: KnownTitle | null = null;
   #heard: KnownTitle | null = null;
 
-  constructor(metaid: string, place: SessionPlace, { id, channel, mount }: SessionState) {
+  constructor(metaid: string, location: SessionLocation, { id, channel, mount }: SessionState) {
     this.metaid = metaid;
-    this.place = place;
+    this.location = location;
     this.id = id;
     this.channel = channel;
     this.mount = mount;

@@ -17,7 +17,7 @@ import type { Message, Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
 import { PlayerClock } from '../player/player-clock.js';
 import { nextMessageOf, nowMessageOf, type ReadableSession } from './readable-session.js';
-import type { SessionTimes } from './session-place.js';
+import type { SessionTimes } from './session-location.js';
 
 /** A title at its place in one listener's stream. */
 export interface HeardTitle {

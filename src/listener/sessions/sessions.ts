@@ -77,11 +77,11 @@ export class Sessions implements SessionDirectory {
   /** See Session.move. */
   move(session: Session, channel: string, mount: string): void {
     const { isCurrent } = session;
-    const isElsewhere = session.channel !== channel;
+    const hasMoved = session.channel !== channel;
     this.#setCurrent(session, false);
     session.move(channel, mount);
     this.#setCurrent(session, isCurrent);
-    if (isCurrent && isElsewhere) this.#output.onBegan(session);
+    if (isCurrent && hasMoved) this.#output.onBegan(session);
     this.peers?.onMoved(session);
   }
 

@@ -2,14 +2,14 @@
  * The private listeners of HLS of all processes, as one worker knows them. A player's requests may reach any process; its listener is in the one that
  * admitted it, which is notified of each request. Each process knows the keys of all listeners elsewhere, by the registry of sessions:
  *
- *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it           PLACE: it is there, or has ended
+ *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it           LOCATION: it is there, or has ended
  *
  * A key is a digest of token, mount and channel, so that links carry no valid token, and a token is unknown at another mount.
  */
 
 import { createHash } from 'node:crypto';
 import type { Alarm, Clock } from '../../base/clock.js';
-import { precedes, type SessionPlace } from './session-place.js';
+import { precedes, type SessionLocation } from './session-location.js';
 import type { SessionLink } from './shared-sessions.js';
 
 /** The prefix of keys: no metaid has a colon. */
@@ -27,22 +27,22 @@ export interface SharedPlayer {
   /** It has requested the playlist from another process. @param bytes that it was sent there */
   onAsked(bytes: number): void;
   /** Another process had admitted it before: it belongs there. */
-  onElsewhere(): void;
+  onRemote(): void;
 }
 
 export class SharedPlayers {
   /** The number of this process. */
   readonly #worker: number;
-  readonly #link: Pick<SessionLink, 'place' | 'report'>;
+  readonly #link: Pick<SessionLink, 'reportFirst' | 'report'>;
   readonly #clock: Clock;
   readonly #own = new Map<string, SharedPlayer>();
   /** Key → whether the present hub has confirmed it. */
-  readonly #elsewhere = new Map<string, boolean>();
+  readonly #remote = new Map<string, boolean>();
   /** Requests that wait for a key. */
   readonly #waiting = new Map<string, Set<() => void>>();
   #settling: Alarm | null = null;
 
-  constructor(worker: number, link: Pick<SessionLink, 'place' | 'report'>, clock: Clock) {
+  constructor(worker: number, link: Pick<SessionLink, 'reportFirst' | 'report'>, clock: Clock) {
     this.#worker = worker;
     this.#link = link;
     this.#clock = clock;
@@ -51,16 +51,16 @@ export class SharedPlayers {
   /** Balance with `remove`. */
   add(key: string, player: SharedPlayer): void {
     this.#own.set(key, player);
-    this.#place(key, player);
+    this.#report(key, player);
   }
 
   remove(key: string): void {
-    if (this.#own.delete(key)) this.#link.place(key, null);
+    if (this.#own.delete(key)) this.#link.reportFirst(key, null);
   }
 
   /** Whether it is in another process. */
   has(key: string): boolean {
-    return this.#elsewhere.has(key);
+    return this.#remote.has(key);
   }
 
   /** It has requested the playlist here. @param bytes that it is sent */
@@ -83,26 +83,26 @@ export class SharedPlayers {
 
   /** Connected to a hub: reports the listeners of this process; the hub will report the others. */
   onLinked(): void {
-    for (const [key, player] of this.#own) this.#place(key, player);
+    for (const [key, player] of this.#own) this.#report(key, player);
     this.#settling = this.#clock.alarm(this.#clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
   }
 
   /** The hub is lost. Known keys stay. */
   onLost(): void {
     this.#settling?.cancel();
-    for (const key of this.#elsewhere.keys()) this.#elsewhere.set(key, false);
+    for (const key of this.#remote.keys()) this.#remote.set(key, false);
   }
 
-  /** @param place in another process; null: none */
-  onPlace(key: string, place: SessionPlace | null): void {
-    if (place === null) {
-      this.#elsewhere.delete(key);
+  /** @param location in another process; null: none */
+  onFirst(key: string, location: SessionLocation | null): void {
+    if (location === null) {
+      this.#remote.delete(key);
       return;
     }
-    this.#elsewhere.set(key, true);
+    this.#remote.set(key, true);
     // Its first two requests reached two processes at once: the earlier one keeps it.
     const own = this.#own.get(key);
-    if (own !== undefined && precedes(this.#placeOf(own), place)) own.onElsewhere();
+    if (own !== undefined && precedes(this.#locationOf(own), location)) own.onRemote();
     const waiting = this.#waiting.get(key);
     this.#waiting.delete(key);
     for (const onKnown of waiting ?? []) onKnown();
@@ -117,16 +117,16 @@ export class SharedPlayers {
     return true;
   }
 
-  #place(key: string, player: SharedPlayer): void {
-    this.#link.place(key, this.#placeOf(player));
+  #report(key: string, player: SharedPlayer): void {
+    this.#link.reportFirst(key, this.#locationOf(player));
   }
 
-  #placeOf({ sinceMs }: SharedPlayer): SessionPlace {
+  #locationOf({ sinceMs }: SharedPlayer): SessionLocation {
     return { worker: this.#worker, sinceMs, endedMs: Number.POSITIVE_INFINITY };
   }
 
   #forgetUnconfirmed(): void {
-    for (const [key, isConfirmed] of this.#elsewhere) if (!isConfirmed) this.#elsewhere.delete(key);
+    for (const [key, isConfirmed] of this.#remote) if (!isConfirmed) this.#remote.delete(key);
   }
 }
 

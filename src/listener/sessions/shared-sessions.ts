@@ -2,7 +2,7 @@
  * The sessions of all processes, as one worker knows them. It always knows which metaids have a session in another process, but receives that
  * session's titles only while it follows the session: while the metaid has a watcher here, and for some time after a poll.
  *
- *   elsewhere   metaid → the first session of the other processes (sessions-elsewhere.ts)
+ *   elsewhere   metaid → the first session of the other processes (remote-sessions.ts)
  *   followed    metaid → a copy of that session, from which polls and watchers here are served (followed-sessions.ts)
  *
  * Invariant: a watcher gets the same messages in the same order as at the session's own worker. A `next` is not relayed: each worker has it from
@@ -15,11 +15,11 @@ import type { Feed } from '../../feed/feed.js';
 import { type FollowedSession, FollowedSessions } from './followed-sessions.js';
 import type { OtherReports, ReportBudget, ReportVerdict } from './heard-reports.js';
 import { publishedOf, type ReadableSession, type SessionDirectory } from './readable-session.js';
+import { type RemoteSession, RemoteSessions } from './remote-sessions.js';
 import type { HeardTitle, Session } from './session.js';
 import type { CopiedTitle, SessionCopy, SessionState } from './session-copy.js';
-import { isSameSession, plays, type SessionPlace, type SessionTimes } from './session-place.js';
+import { isSameSession, plays, type SessionLocation, type SessionTimes } from './session-location.js';
 import type { SessionPeers, Sessions } from './sessions.js';
-import { type Elsewhere, SessionsElsewhere } from './sessions-elsewhere.js';
 
 const RETRY_SECONDS = 1;
 
@@ -28,7 +28,7 @@ export interface SessionLink {
   /** False: there is no hub now. */
   readonly isOpen: boolean;
   /** Reports the first session of this process; null: it has none. */
-  place(metaid: string, session: SessionTimes | null): void;
+  reportFirst(metaid: string, session: SessionTimes | null): void;
   /** Starts or stops following the session of this metaid. */
   follow(metaid: string, isFollowed: boolean): void;
   /** Requests its state (`onState`). */
@@ -53,7 +53,7 @@ export interface SharedSessionsParts {
 
 export class SharedSessions implements SessionDirectory, SessionPeers, OtherReports {
   readonly #parts: SharedSessionsParts;
-  readonly #elsewhere: SessionsElsewhere;
+  readonly #remote: RemoteSessions;
   readonly #followed: FollowedSessions;
   /** Metaids that other processes follow. */
   readonly #followers = new Set<string>();
@@ -62,7 +62,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     this.#parts = parts;
     const { sessions, feed, clock, link, onError } = parts;
     sessions.peers = this;
-    this.#elsewhere = new SessionsElsewhere(parts, (metaid) => this.#onRanked(metaid));
+    this.#remote = new RemoteSessions(parts, (metaid) => this.#onRanked(metaid));
     this.#followed = new FollowedSessions(clock, feed, onError, (metaid, isFollowed) =>
       link.follow(metaid, isFollowed),
     );
@@ -70,15 +70,15 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined> {
-    const elsewhere = this.#elsewhere.ahead(metaid);
-    if (elsewhere === null) return this.#parts.sessions.get(metaid);
+    const remote = this.#remote.ahead(metaid);
+    if (remote === null) return this.#parts.sessions.get(metaid);
     const followed = this.#follow(metaid);
     this.#followed.linger(followed);
-    const known = this.#known(followed, elsewhere);
+    const known = this.#known(followed, remote);
     if (known !== null) return known;
     return new Promise((resolve, reject) => {
       this.#followed.awaitPoll(followed, () => {
-        const ahead = this.#elsewhere.ahead(metaid);
+        const ahead = this.#remote.ahead(metaid);
         if (ahead === null) resolve(this.#parts.sessions.get(metaid));
         else {
           const copy = this.#known(followed, ahead);
@@ -91,11 +91,11 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   playing(metaid: string): ReadableSession | undefined {
-    const elsewhere = this.#elsewhere.ahead(metaid);
-    if (elsewhere === null) return this.#parts.sessions.playing(metaid);
+    const remote = this.#remote.ahead(metaid);
+    if (remote === null) return this.#parts.sessions.playing(metaid);
     const followed = this.#followed.get(metaid);
-    if (!plays(elsewhere.place) || followed === undefined) return undefined;
-    return this.#known(followed, elsewhere) ?? undefined;
+    if (!plays(remote.location) || followed === undefined) return undefined;
+    return this.#known(followed, remote) ?? undefined;
   }
 
   await(metaid: string, onKnown: () => void): (() => void) | null {
@@ -105,21 +105,21 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   /** Copies of sessions that play on this channel and are current. */
   *onChannel(channel: string): Iterable<SessionCopy> {
     for (const { metaid, copy } of this.#followed.onChannel(channel)) {
-      const elsewhere = this.#elsewhere.ahead(metaid);
-      if (elsewhere !== null && plays(elsewhere.place) && isSameSession(copy!.place, elsewhere.place)) yield copy!;
+      const remote = this.#remote.ahead(metaid);
+      if (remote !== null && plays(remote.location) && isSameSession(copy!.location, remote.location)) yield copy!;
     }
   }
 
   /** How many metaids have a session in other processes, playing or ended. */
   get count(): number {
-    return this.#elsewhere.count;
+    return this.#remote.count;
   }
 
   /** The budget for reports to another process. Null: the session is in this process, or there is none. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
-    const elsewhere = this.#elsewhere.ahead(metaid);
-    if (elsewhere === null) return null;
-    return plays(elsewhere.place) ? elsewhere : 'not-playing';
+    const remote = this.#remote.ahead(metaid);
+    if (remote === null) return null;
+    return plays(remote.location) ? remote : 'not-playing';
   }
 
   report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
@@ -136,7 +136,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   onOpened(session: Session): void {
     const { link } = this.#parts;
     const { metaid } = session;
-    link.place(metaid, session);
+    link.reportFirst(metaid, session);
     if (this.#followers.has(metaid)) link.state(session, true, 0);
     const followed = this.#followed.get(metaid);
     if (followed === undefined) return;
@@ -151,7 +151,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   onChanged(metaid: string): void {
     const { link, sessions } = this.#parts;
-    link.place(metaid, sessions.get(metaid) ?? null);
+    link.reportFirst(metaid, sessions.get(metaid) ?? null);
     const followed = this.#followed.get(metaid);
     if (followed === undefined) return;
     const playing = sessions.playing(metaid);
@@ -160,7 +160,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   isOutranked(session: Session): boolean {
-    return this.#elsewhere.outranks(session);
+    return this.#remote.outranks(session);
   }
 
   onWritten(session: Session, title: HeardTitle): void {
@@ -176,14 +176,14 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   /** Connected to a hub: reports the sessions of this process; the hub will report those of the others. */
   onLinked(): void {
     const { link, sessions } = this.#parts;
-    for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
+    for (const metaid of sessions.metaids()) link.reportFirst(metaid, sessions.get(metaid) ?? null);
     for (const { metaid } of this.#followed.all()) link.follow(metaid, true);
-    this.#elsewhere.onLinked();
+    this.#remote.onLinked();
   }
 
   /** The hub is lost. What is known stays, but is no longer updated. */
   onLost(): void {
-    this.#elsewhere.onLost();
+    this.#remote.onLost();
     this.#followers.clear();
     for (const followed of this.#followed.all()) {
       followed.isFresh = false;
@@ -192,8 +192,8 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   /** The first session of a metaid in the other processes has changed; null: there is none. */
-  onPlace(metaid: string, place: SessionPlace | null): void {
-    this.#elsewhere.set(metaid, place);
+  onFirst(metaid: string, location: SessionLocation | null): void {
+    this.#remote.set(metaid, location);
     this.#onRanked(metaid);
   }
 
@@ -229,9 +229,9 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   onState(metaid: string, worker: number, sinceMs: number, state: SessionState): void {
     const followed = this.#followed.get(metaid);
-    const place = this.#elsewhere.ahead(metaid)?.place;
-    if (followed === undefined || place === undefined || !isSameSession(place, { worker, sinceMs })) return;
-    this.#followed.catchUp(followed, place, state);
+    const location = this.#remote.ahead(metaid)?.location;
+    if (followed === undefined || location === undefined || !isSameSession(location, { worker, sinceMs })) return;
+    this.#followed.catchUp(followed, location, state);
     this.#wake(followed);
   }
 
@@ -247,14 +247,17 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (copy !== null && message !== null) this.#followed.publish(copy, 'audio', message);
   }
 
-  #known({ copy }: FollowedSession, { place }: Elsewhere): SessionCopy | null {
-    return copy !== null && isSameSession(copy.place, place) ? copy : null;
+  #known({ copy }: FollowedSession, { location }: RemoteSession): SessionCopy | null {
+    return copy !== null && isSameSession(copy.location, location) ? copy : null;
   }
 
-  #copyOf(metaid: string, session: Pick<SessionPlace, 'worker' | 'sinceMs'>): SessionCopy | null {
+  #copyOf(metaid: string, session: Pick<SessionLocation, 'worker' | 'sinceMs'>): SessionCopy | null {
     const copy = this.#followed.get(metaid)?.copy ?? null;
-    const place = this.#elsewhere.ahead(metaid)?.place;
-    return copy !== null && place !== undefined && isSameSession(place, session) && isSameSession(copy.place, session)
+    const location = this.#remote.ahead(metaid)?.location;
+    return copy !== null &&
+      location !== undefined &&
+      isSameSession(location, session) &&
+      isSameSession(copy.location, session)
       ? copy
       : null;
   }
@@ -277,8 +280,8 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** After any change: drops a copy of the wrong session, requests a missing one, and serves waiting readers. */
   #look(followed: FollowedSession): void {
-    const ahead = this.#elsewhere.ahead(followed.metaid);
-    if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
+    const ahead = this.#remote.ahead(followed.metaid);
+    if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.location, ahead.location))) {
       this.#followed.setCopy(followed, null);
     }
     if (ahead === null) this.#wake(followed);

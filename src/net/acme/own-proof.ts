@@ -26,7 +26,7 @@ export async function isProved(
   if (asked.length === 0) return true;
   const token = randomBytes(16).toString('base64url');
   const answers = asked.map(async ({ host, port }) => {
-    const url = `http://${placeOf(host)}:${port}/.well-known/acme-challenge/${token}`;
+    const url = `http://${targetOf(host)}:${port}/.well-known/acme-challenge/${token}`;
     const request = { target: Target.named(url, undefined, true), method: 'GET', headers: { Host: domain } } as const;
     const { body } = await boundedAnswer(request, { ...LIMITS, signal });
     if (body.toString() !== `${token}.${thumbprintOf(accountKey)}`) throw new Error('another answer');
@@ -36,7 +36,7 @@ export async function isProved(
 }
 
 /** The host under which this machine reaches an address that listens at `host`. */
-function placeOf(host: string): string {
+function targetOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return isIPv6(host) ? `[${host}]` : host;

@@ -46,7 +46,7 @@ export class ClosableConnections {
   }
 
   /** Moves a connection to the end of the queues for this state. @param state null: it may not be closed, and is in no queue */
-  place(entry: TrackedConnection, state: ConnectionState): void {
+  move(entry: TrackedConnection, state: ConnectionState): void {
     const { origin } = entry;
     if (entry.inOrigin !== null) {
       const side = sideOf(entry.state);

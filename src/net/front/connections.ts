@@ -123,7 +123,7 @@ export class Connections {
     const entry = new TrackedConnection(socket, this.#limits.process, ++this.#entered);
     (socket as Entered)[ENTRY] = entry;
     this.#count++;
-    this.#closable.place(entry, 'silent');
+    this.#closable.move(entry, 'silent');
     socket.on('close', this.#onClose);
     if (address !== null && !this.#claim(entry, address)) return false;
     if (this.#hasRoom || this.#makeRoomFor(entry, address)) return true;
@@ -147,7 +147,7 @@ export class Connections {
   /** The first bytes of a connection have come, after PROXY header and TLS. */
   speak(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry?.state === 'silent') this.#closable.place(entry, 'speaking');
+    if (entry?.state === 'silent') this.#closable.move(entry, 'speaking');
   }
 
   /**
@@ -167,8 +167,8 @@ export class Connections {
       this.#strangers++;
     }
     entry.owed++;
-    if (entry.isStranger || entry.isProven) this.#closable.place(entry, null);
-    else if (entry.state !== 'pending') this.#closable.place(entry, 'pending');
+    if (entry.isStranger || entry.isProven) this.#closable.move(entry, null);
+    else if (entry.state !== 'pending') this.#closable.move(entry, 'pending');
     return true;
   }
 
@@ -177,7 +177,7 @@ export class Connections {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || entry.owed === 0) return;
     entry.isProven = true;
-    this.#closable.place(entry, null);
+    this.#closable.move(entry, null);
   }
 
   /** A request was answered. */
@@ -185,7 +185,7 @@ export class Connections {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || --entry.owed > 0) return;
     entry.isProven = false;
-    this.#closable.place(entry, entry.isStranger ? 'idle' : 'kept');
+    this.#closable.move(entry, entry.isStranger ? 'idle' : 'kept');
   }
 
   /** A request was answered at once: it is now the newest of its queue. */
@@ -197,7 +197,7 @@ export class Connections {
   /** An encoder was admitted: it is not a stranger, and is not closed. */
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry !== undefined && !entry.isGone) this.#closable.place(entry, null);
+    if (entry !== undefined && !entry.isGone) this.#closable.move(entry, null);
   }
 
   /** Reports why a connection is about to be closed. */
@@ -250,7 +250,7 @@ export class Connections {
     this.#origins.set(key, origin);
     entry.origin = origin;
     if (!hasRoom) return this.#refuse(entry, 'address');
-    this.#closable.place(entry, entry.state);
+    this.#closable.move(entry, entry.state);
     return true;
   }
 
@@ -271,7 +271,7 @@ export class Connections {
   /** Stops counting it, even before its socket has closed. */
   #leave(entry: TrackedConnection): void {
     if (entry.isGone) return;
-    this.#closable.place(entry, null);
+    this.#closable.move(entry, null);
     entry.isGone = true;
     this.#count--;
     if (entry.isStranger) this.#strangers--;

@@ -110,7 +110,7 @@ function attemptHttp({ id, url, method, headers, body, key }: DeliveryMessage, o
 }
 
 function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: AttemptOutput): Attempt {
-  const { host, port } = placeIn(url);
+  const { host, port } = targetOf(url);
   const socket = connect({ host, port, noDelay: true });
   let isOver = false;
   let failure: string | null = 'the connection failed';
@@ -147,7 +147,7 @@ function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: Attem
 }
 
 function attemptUdp({ url, body }: DeliveryMessage, { onOver }: AttemptOutput): Attempt {
-  const { host, port } = placeIn(url);
+  const { host, port } = targetOf(url);
   const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4' });
   let isOver = false;
   const over = (error: NodeJS.ErrnoException | null) => {
@@ -166,7 +166,7 @@ function attemptUdp({ url, body }: DeliveryMessage, { onOver }: AttemptOutput): 
   };
 }
 
-function placeIn(url: string): { readonly host: string; readonly port: number } {
+function targetOf(url: string): { readonly host: string; readonly port: number } {
   const { hostname, port } = new URL(url);
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }

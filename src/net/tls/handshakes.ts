@@ -118,7 +118,7 @@ export class TlsHandshakes implements AlarmHandler {
     const nowMs = this.#clock.now();
     for (const [origin, queue] of this.#origins) {
       const [handshake] = queue.waiting;
-      if (handshake === undefined || !this.#hasPlace(queue, nowMs)) continue;
+      if (handshake === undefined || !this.#hasRoom(queue, nowMs)) continue;
       queue.waiting.delete(handshake);
       this.#waiting--;
       handshake.begunMs = nowMs;
@@ -132,7 +132,7 @@ export class TlsHandshakes implements AlarmHandler {
     return null;
   }
 
-  #hasPlace({ underWay }: OriginHandshakes, nowMs: number): boolean {
+  #hasRoom({ underWay }: OriginHandshakes, nowMs: number): boolean {
     const isFullOfOrigin = underWay.size >= this.#maxOfOrigin;
     if (!isFullOfOrigin && this.#underWay.size < this.#max) return true;
     const [oldest] = isFullOfOrigin ? underWay : this.#underWay;

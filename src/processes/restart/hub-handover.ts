@@ -44,22 +44,22 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   parts.closeLinks();
   await parts.closeTitles();
   const offered = new Map<string, OfferedTape>();
-  for (const { channel, place } of left) {
+  for (const { channel, position } of left) {
     channel.switch.flush();
-    const tape = wanted.has(channel.key) ? fedTape(channel.audio, place, names) : null;
+    const tape = wanted.has(channel.key) ? fedTape(channel.audio, position, names) : null;
     if (tape !== null) offered.set(channel.key, tape);
   }
   const others = left.filter(({ channel }) => !offered.has(channel.key));
-  const places = others.map(({ channel, place }) => ({ channel: channel.key, place }));
+  const positions = others.map(({ channel, position }) => ({ channel: channel.key, position }));
   const taken = new Promise<void>((resolve) => {
     const stream = connectToHub(path, 'tapes');
     stream.once('error', () => resolve());
-    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve, { places }));
+    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve, { positions }));
   });
   for (const { channel, encoder } of left) {
     if (encoder === null) continue;
-    const { socket, place, aheadMs } = encoder;
-    const connection: SentConnection = { channel: channel.key, place, aheadMs };
+    const { socket, position, aheadMs } = encoder;
+    const connection: SentConnection = { channel: channel.key, position, aheadMs };
     const ahead = detach(socket).toString('base64');
     const letter = { type: 'connection', text: encode(connection), ahead, version: LINK_VERSION } as const;
     send(letter, socket, () => socket.destroy());

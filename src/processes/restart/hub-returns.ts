@@ -66,7 +66,7 @@ export class HubReturns {
         onError(new Error(`the tape of channel ${key} cannot be continued: it begins a new one`, { cause: error }));
       }
     }
-    for (const [key, place] of this.#tapes.places) if (!tapes.has(key)) channels.get(key)!.adopt(place, false);
+    for (const [key, position] of this.#tapes.positions) if (!tapes.has(key)) channels.get(key)!.adopt(position, false);
     onTakes(null);
     this.#tapes.close();
     return this.#held.length;
@@ -75,7 +75,7 @@ export class HubReturns {
   #put(channel: Channel, { audio, name, fed }: ReturnedTape, names: TapeNames): void {
     names.set(channel.audio.adopt(audio, fed?.open), name);
     if (fed?.delayed != null) channel.audio.adoptDelayed(fed.delayed);
-    if (fed !== null && fed.place !== null) channel.adopt(fed.place);
+    if (fed !== null && fed.position !== null) channel.adopt(fed.position);
     if (fed === null) this.unhanded.add(channel.key);
     this.#held.push(channel.audio);
   }
@@ -107,7 +107,7 @@ export function takeConnection(
   const { value, bad } = readConnection(letter);
   const taker = value === null ? undefined : channels.get(value.channel);
   if (value === null || taker === undefined) socket.destroy();
-  else taker.encoder.take(socket, value.ahead, value.place, value.aheadMs);
+  else taker.encoder.take(socket, value.ahead, value.position, value.aheadMs);
   return bad;
 }
 

@@ -20,7 +20,7 @@ import type { OggFramerState } from '../../audio/ogg/ogg-state.js';
 import { KNOWN_AFTER_MS } from '../../audio/tape/metaint-choice.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { SourceInput } from '../source.js';
-import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
+import { type FileTitle, FileTitles, type TitlesPosition } from './file-titles.js';
 
 /** Size of a read: a second at 128 kb/s. A read, however short, costs about as much as all other work for a second of audio. */
 const READ_BYTES = 16_384;
@@ -40,7 +40,7 @@ const MIN_ROOM_MS = 500;
 const SURPLUS = 0.1;
 
 /** The position of a player in its file, as plain data. */
-export interface FilePlace {
+export interface FilePosition {
   /** Identifies the file: another one is played from its beginning. */
   readonly id: string;
   /** The framer has taken all bytes before it. */
@@ -50,7 +50,7 @@ export interface FilePlace {
   readonly aheadMs: number;
   readonly wallMs: number;
   /** Of this round. Absent: an older version has not counted. */
-  readonly round?: TitlesPlace;
+  readonly round?: TitlesPosition;
 }
 
 const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mtimeMs}`;
@@ -102,11 +102,11 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   }
 
   /** Null: no other player can continue it. */
-  get place(): FilePlace | null {
+  get position(): FilePosition | null {
     const { state: framer } = this.#framer;
     if (!this.isUp || framer === null) return null;
     const aheadMs = this.isResting ? 0 : this.#aheadMs;
-    const round = this.#titles.place;
+    const round = this.#titles.position;
     return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs(), round };
   }
 
@@ -130,16 +130,16 @@ export class FilePlayer implements FrameSink, AlarmHandler {
 
   /**
    * Plays round after round; every failure is a loss, retried after RETRY_MS. Called once. Resolves after `end`; never rejects.
-   * @param place the position of a player in another process: it goes on there if the file is the same
+   * @param position the position of a player in another process: it goes on there if the file is the same
    */
-  async play(place: FilePlace | null): Promise<void> {
+  async play(position: FilePosition | null): Promise<void> {
     while (!this.#hasEnded) {
       this.#framer = framerFor(this);
       this.#skippedAtFrame = 0;
       let reason = '';
       try {
-        const from = place;
-        place = null;
+        const from = position;
+        position = null;
         if (from !== null) await this.#round(from);
         while (!this.#hasEnded) await this.#round();
       } catch (error) {
@@ -209,7 +209,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   }
 
   /** Plays the file once, from its first frame (or a place) to its last; throws if it cannot be read or has no frames. */
-  async #round(place: FilePlace | null = null): Promise<void> {
+  async #round(position: FilePosition | null = null): Promise<void> {
     // opening a pipe would hang until something is written to it
     const stats = await stat(this.#path);
     if (!stats.isFile()) throw new Error(`${this.#path} is not a file`);
@@ -222,8 +222,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       this.#id = id;
       this.#atByte = 0;
       this.#titles.begin({ audioMs: 0, titles: 0 });
-      const isSame = place?.id === this.#id;
-      if (isSame) await this.#resume(place!);
+      const isSame = position?.id === this.#id;
+      if (isSame) await this.#resume(position!);
       else await this.#sayTitle();
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
@@ -241,7 +241,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
   }
 
-  #resume({ atByte, framer, aheadMs, wallMs, round }: FilePlace): Promise<void> {
+  #resume({ atByte, framer, aheadMs, wallMs, round }: FilePosition): Promise<void> {
     this.#atByte = atByte;
     this.#titles.begin(round);
     this.#framer.adopt(framer);

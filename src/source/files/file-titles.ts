@@ -13,7 +13,7 @@ export interface FileTitle {
 }
 
 /** A position among them, as plain data: how much audio of the file was passed on, and how many titles were sent. */
-export interface TitlesPlace {
+export interface TitlesPosition {
   readonly audioMs: number;
   readonly titles: number;
 }
@@ -33,14 +33,14 @@ export class FileTitles {
     return this.#titles.length === 0;
   }
 
-  get place(): TitlesPlace {
+  get position(): TitlesPosition {
     return { audioMs: this.#audioMs, titles: this.#said };
   }
 
-  /** A round begins, or goes on. @param place undefined: it is unknown which titles were sent */
-  begin(place: TitlesPlace | undefined = { audioMs: 0, titles: this.#titles.length }): void {
-    this.#audioMs = place.audioMs;
-    this.#said = place.titles;
+  /** A round begins, or goes on. @param position undefined: it is unknown which titles were sent */
+  begin(position: TitlesPosition | undefined = { audioMs: 0, titles: this.#titles.length }): void {
+    this.#audioMs = position.audioMs;
+    this.#said = position.titles;
   }
 
   pass(frameMs: number): void {

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.js';
 import { contentTag } from '../../metadata/etag.js';
 import type { Source, SourceInput, SourceState } from '../source.js';
 import { audioFormat } from './audio-file.js';
-import { type FilePlace, FilePlayer } from './file-player.js';
+import { FilePlayer, type FilePosition } from './file-player.js';
 import type { FileTitle } from './file-titles.js';
 
 export class FileSource implements Source {
@@ -21,7 +21,7 @@ export class FileSource implements Source {
   /** As Source has it. */
   readonly sender: string | undefined;
   #player: FilePlayer | null = null;
-  #place: FilePlace | null = null;
+  #position: FilePosition | null = null;
   format: AudioFormat | null = null;
   /** One look at a time, as a disk may hang. */
   #isLooking = false;
@@ -62,18 +62,18 @@ export class FileSource implements Source {
   start(): void {
     if (this.#player !== null) return;
     this.#player = new FilePlayer(this.#input, this.#clock, this.#path, this.#roomMs, this.#titles);
-    void this.#player.play(this.#place);
-    this.#place = null;
+    void this.#player.play(this.#position);
+    this.#position = null;
   }
 
   /** Null: nothing that another process could continue. */
-  get place(): FilePlace | null {
-    return this.#player?.place ?? null;
+  get position(): FilePosition | null {
+    return this.#player?.position ?? null;
   }
 
   /** The next start continues at the position of another process. */
-  adopt(place: FilePlace): void {
-    this.#place = place;
+  adopt(position: FilePosition): void {
+    this.#position = position;
   }
 
   rest(): boolean {

@@ -103,9 +103,9 @@ t.test('another one has the lease and does not ask: this one goes on alone', asy
   };
   say('b', 2);
   pass(2900);
-  t.same([feeding.phase, feeding.isAlone, feeding.isElsewhere], ['owning', false, false]);
+  t.same([feeding.phase, feeding.isAlone, feeding.isRemote], ['owning', false, false]);
   pass(100);
-  t.same([feeding.phase, feeding.isAlone, feeding.isElsewhere], ['owning', true, true]);
+  t.same([feeding.phase, feeding.isAlone, feeding.isRemote], ['owning', true, true]);
   say('a', 2, { beforeNode: 'a' });
   t.same([feeding.phase, feeding.isAlone], ['owning', false], 'with the lease again it is not alone');
 });

@@ -7,7 +7,7 @@ import { MemoryStore } from '../../kit/memory-store.js';
 const applied = async () => undefined;
 
 t.test('it was never in a cluster', async (t) => {
-  const { place, seq, skewMs } = new LogPosition(new MemoryStore());
+  const { position: place, seq, skewMs } = new LogPosition(new MemoryStore());
   t.same({ place, seq, skewMs }, { place: { epoch: '', seq: 0, id: '' }, seq: 0, skewMs: 0 });
 });
 
@@ -19,9 +19,9 @@ t.test('it continues behind the last entry that it has read', async (t) => {
   position.onRead(5, 'a', false);
   await position.save(0, ['x'], applied);
   const next = new LogPosition(store);
-  t.same(next.place, { epoch: 'first', seq: 5, id: 'a' });
+  t.same(next.position, { epoch: 'first', seq: 5, id: 'a' });
   next.join('first', 5, true);
-  t.same(next.place, { epoch: 'first', seq: 5, id: 'a' });
+  t.same(next.position, { epoch: 'first', seq: 5, id: 'a' });
 });
 
 t.test('while the past is read it would begin again there, though new entries are read', async (t) => {
@@ -33,10 +33,10 @@ t.test('while the past is read it would begin again there, though new entries ar
   position.onRead(41, 'a', true);
   t.equal(position.seq, 41);
   await position.save(0, ['x'], applied);
-  t.same(new LogPosition(store).place, { epoch: 'other', seq: 0, id: '' });
+  t.same(new LogPosition(store).position, { epoch: 'other', seq: 0, id: '' });
   position.onCaughtUp();
   await position.save(0, ['x'], applied);
-  t.same(new LogPosition(store).place, { epoch: 'other', seq: 41, id: 'a' });
+  t.same(new LogPosition(store).position, { epoch: 'other', seq: 41, id: 'a' });
 });
 
 t.test('until the past of another life of the data is read, the former one is known', async (t) => {
@@ -48,9 +48,12 @@ t.test('until the past of another life of the data is read, the former one is kn
   position.join('other', 40, false);
   position.onRead(41, 'b', true);
   await position.save(0, ['x'], applied);
-  t.same([position.place, new LogPosition(store).place], [position.place, { epoch: 'first', seq: 5, id: 'a' }]);
+  t.same(
+    [position.position, new LogPosition(store).position],
+    [position.position, { epoch: 'first', seq: 5, id: 'a' }],
+  );
   position.onCaughtUp();
-  t.same(position.place, { epoch: 'other', seq: 41, id: 'b' });
+  t.same(position.position, { epoch: 'other', seq: 41, id: 'b' });
 });
 
 t.test('it is saved once what was read is applied, and only when it has changed', async (t) => {
@@ -81,7 +84,7 @@ t.test('a channel that was not there has the log read from its first entry', asy
   await whole.save(0, ['x'], applied);
   const same = new LogPosition(store);
   same.begin(['x']);
-  t.same([same.place, same.isWhole], [{ epoch: 'first', seq: 8, id: 'b' }, true]);
+  t.same([same.position, same.isWhole], [{ epoch: 'first', seq: 8, id: 'b' }, true]);
 
   const more = new LogPosition(store);
   more.begin(['x', 'y']);
@@ -92,7 +95,7 @@ t.test('a channel that was not there has the log read from its first entry', asy
   t.equal(again.isWhole, false, 'it was not read');
   again.join('first', 8, false);
   again.onCaughtUp();
-  t.same([again.place.seq, again.isWhole], [8, true]);
+  t.same([again.position.seq, again.isWhole], [8, true]);
   again.expect(['z']);
   t.equal(again.isWhole, false);
   await again.save(0, ['x', 'y', 'z'], applied);
@@ -111,5 +114,5 @@ t.test('a channel that was not there has the log read from its first entry', asy
 t.test('what was saved and is malformed counts as nothing', async (t) => {
   const store = new MemoryStore();
   await store.saveDocument('cluster', { epoch: 'first', seq: -1, id: '' });
-  t.equal(new LogPosition(store).place.epoch, '');
+  t.equal(new LogPosition(store).position.epoch, '');
 });

@@ -17,7 +17,7 @@ function answering(processes: readonly Process[], reported: number[]): AdminQuer
     ages: ({ number, startedMs }: Process, { most }: ProcessQuestions['ages']['ask']) => {
       return { process: number, total: startedMs.length, startedMs: startedMs.slice(0, most) };
     },
-    listeners: ({ number, startedMs }: Process, { places }: ProcessQuestions['listeners']['ask']) => {
+    listeners: ({ number, startedMs }: Process, { ranges: places }: ProcessQuestions['listeners']['ask']) => {
       const { from, count } = places[number] ?? { from: 0, count: 0 };
       reported.push(count);
       return startedMs

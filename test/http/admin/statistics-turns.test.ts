@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { Refusal } from '../../../src/base/refusal.js';
-import { STATISTICS_PLACES, StatisticsTurns } from '../../../src/http/admin/statistics-turns.js';
+import { STATISTICS_TURNS, StatisticsTurns } from '../../../src/http/admin/statistics-turns.js';
 import { until } from '../../kit/until.js';
 
 /** Real responses, which nobody answers; they end with their clients. */
@@ -24,7 +24,7 @@ async function asked(t: Test, count: number) {
 
 t.test('one is made at a time, places are held until a response is closed, what is past them is refused', async (t) => {
   const turns = new StatisticsTurns();
-  const responses = await asked(t, STATISTICS_PLACES + 2);
+  const responses = await asked(t, STATISTICS_TURNS + 2);
   let [running, most] = [0, 0];
   const make = async () => {
     most = Math.max(most, ++running);
@@ -32,7 +32,7 @@ t.test('one is made at a time, places are held until a response is closed, what 
     running--;
     return most;
   };
-  const inTurn = responses.slice(0, STATISTICS_PLACES).map((response) => turns.take(response, make));
+  const inTurn = responses.slice(0, STATISTICS_TURNS).map((response) => turns.take(response, make));
   const past = responses.at(-1)!;
   const refusal = await turns.take(past, make).catch((error: unknown) => error);
   t.ok(refusal instanceof Refusal);

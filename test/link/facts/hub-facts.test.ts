@@ -14,7 +14,7 @@ function scene() {
   const facts = new HubFacts({
     clock,
     channels,
-    elsewhere: () => there,
+    remoteAudio: () => there,
     send: (channel, { onAir }) => sent.push(`${channel}: ${onAir}`),
   });
   const change = (some: Partial<ChannelFacts>) => {

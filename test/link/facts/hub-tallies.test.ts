@@ -37,7 +37,7 @@ function check(joined: JoinedProcesses, model: Model, hint: string): void {
     const keys = new Set([...rows].filter((row) => row.startsWith(`${name}/`) && sumOf(model, row) > 0));
     for (const { tallies } of joined.all) {
       const tally = tallies.tally(name);
-      const all = tally.keys().length + tally.elsewhere;
+      const all = tally.keys().length + tally.remoteCount;
       if (all !== keys.size) throw new Error(`keys of ${name}: ${all} instead of ${keys.size}, ${hint}`);
     }
   }
@@ -168,7 +168,7 @@ t.test(
     t.equal(two.tallies.all.others('connections'), 50_000);
     t.equal(two.tallies.tally('watchers').others('a'), 3);
     joined.exchange(Math.ceil(50_000 / MAX_TALLY_ROWS));
-    t.equal(two.tallies.tally('connections').elsewhere, 50_000);
+    t.equal(two.tallies.tally('connections').remoteCount, 50_000);
     t.ok(joined.largest <= MAX_TALLY_ROWS, `${joined.largest} rows in one message`);
   },
 );
@@ -183,7 +183,7 @@ t.test('10,000 addresses that come within a second are known everywhere within t
   }
   joined.exchange();
   t.same(
-    NAMES.map((name) => two.tallies.tally(name).elsewhere),
+    NAMES.map((name) => two.tallies.tally(name).remoteCount),
     [10_000, 10_000, 10_000],
   );
 });

@@ -7,7 +7,7 @@ import { WorkerSessions } from '../../../src/link/sessions/worker-sessions.js';
 import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { greeting } from '../../../src/link/wire/link-version.js';
 import { asStream, linkPipe } from '../../kit/link-pipe.js';
-import { liesOf, METAID, PLACE, SESSION_MESSAGES, said } from '../../kit/session-lies.js';
+import { LOCATION, liesOf, METAID, SESSION_MESSAGES, said } from '../../kit/session-lies.js';
 
 const MOST = 100;
 
@@ -50,9 +50,9 @@ t.test('each message with each of its members at every boundary', async (t) => {
     let ended = 0;
     for (const { what, bytes } of liesOf(message)) {
       const { liar, flow, errors, broken, registry, heard } = start();
-      liar.write(said(PLACE.type, PLACE.honest()));
+      liar.write(said(LOCATION.type, LOCATION.honest()));
       await flow();
-      if (!heard.includes(`onPlace ${METAID}`)) t.fail('the place is not heard');
+      if (!heard.includes(`onFirst ${METAID}`)) t.fail('the location is not heard');
       liar.write(bytes);
       await flow();
       if (broken.length > 0) t.fail(`${message.name} ${what}: the other worker: ${broken[0]!.message}`);
@@ -65,8 +65,8 @@ t.test('each message with each of its members at every boundary', async (t) => {
   }
 });
 
-t.test('places and followers of one worker are bounded, and go with it', async (t) => {
-  for (const type of [PLACE, SESSION_MESSAGES[1]!]) {
+t.test('locations and followers of one worker are bounded, and go with it', async (t) => {
+  for (const type of [LOCATION, SESSION_MESSAGES[1]!]) {
     const { liar, flow, registry, errors } = start();
     await flow();
     const before = registry.count;
@@ -82,7 +82,7 @@ t.test('places and followers of one worker are bounded, and go with it', async (
   }
 });
 
-t.test('a player of HLS has a place and asks; nothing else is passed on about it', async (t) => {
+t.test('a player of HLS has a location and asks; nothing else is passed on about it', async (t) => {
   const key = `hls:${'x'.repeat(22)}`;
   for (const message of SESSION_MESSAGES) {
     const { liar, flow, errors, broken, heard } = start();
@@ -90,15 +90,15 @@ t.test('a player of HLS has a place and asks; nothing else is passed on about it
     liar.write(said(message.type, message.honest(), key));
     await flow();
     t.strictSame(broken, [], 'the other worker goes on');
-    const isKnown = message.name === 'PLACE' || message.name === 'REPORT';
+    const isKnown = message.name === 'LOCATION' || message.name === 'REPORT';
     if (isKnown) t.strictSame(errors, [], message.name);
     else t.match(errors[0]?.message, /: metaid: /, message.name);
-    t.equal(heard.includes(`onPlace ${key}`), message.name === 'PLACE', message.name);
+    t.equal(heard.includes(`onFirst ${key}`), message.name === 'LOCATION', message.name);
   }
   for (const wrong of ['hls:', 'hls:x', `hls:${'x'.repeat(23)}`, `hls:${'x'.repeat(21)}.`]) {
     const { liar, flow, errors } = start();
     await flow();
-    liar.write(said(PLACE.type, PLACE.honest(), wrong));
+    liar.write(said(LOCATION.type, LOCATION.honest(), wrong));
     await flow();
     t.match(errors[0]?.message, /: metaid: /, wrong);
   }
@@ -108,9 +108,9 @@ t.test('an invalid metaid, of any length', async (t) => {
   for (const metaid of ['x'.repeat(129), 'ä', 'a b', 'a\n', 'x'.repeat(100_000)]) {
     const { liar, flow, errors, registry } = start();
     await flow();
-    liar.write(said(PLACE.type, PLACE.honest(), metaid));
+    liar.write(said(LOCATION.type, LOCATION.honest(), metaid));
     await flow();
-    t.match(errors[0]?.message, /^worker 1: message PLACE: metaid: /);
+    t.match(errors[0]?.message, /^worker 1: message LOCATION: metaid: /);
     t.notMatch(errors[0]?.message, metaid, 'it may be a secret');
     t.equal(registry.count, 1);
   }

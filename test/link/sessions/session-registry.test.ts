@@ -3,19 +3,19 @@
 import t from 'tap';
 import { type RegistryPort, SessionRegistry } from '../../../src/link/sessions/session-registry.js';
 import { HEARD } from '../../../src/link/wire/message-types.js';
-import { precedes, type SessionPlace } from '../../../src/listener/sessions/session-place.js';
+import { precedes, type SessionLocation } from '../../../src/listener/sessions/session-location.js';
 import { Random } from '../../kit/random.js';
 
 const METAIDS = ['m', 'n', 'o'];
 
 /** What one worker was told. */
 class ToldPort implements RegistryPort {
-  readonly places = new Map<string, SessionPlace>();
+  readonly places = new Map<string, SessionLocation>();
   readonly followed = new Set<string>();
   readonly lines: string[] = [];
   told = 0;
 
-  place(metaid: string, place: SessionPlace | null): void {
+  notifyFirst(metaid: string, place: SessionLocation | null): void {
     this.told++;
     if (place === null) this.places.delete(metaid);
     else this.places.set(metaid, place);
@@ -51,7 +51,7 @@ t.test('each worker knows the first session of all others, and whether others fo
   const random = new Random();
   const registry = new SessionRegistry();
   const ports = new Map<number, ToldPort>();
-  const places = new Map<string, SessionPlace>();
+  const places = new Map<string, SessionLocation>();
   const follows = new Set<string>();
   const firstFor = (worker: number, metaid: string) => {
     const all = [...places].filter(([key, place]) => key.endsWith(metaid) && place.worker !== worker);
@@ -77,7 +77,7 @@ t.test('each worker knows the first session of all others, and whether others fo
     } else {
       const endedMs = random.chance(0.5) ? Number.POSITIVE_INFINITY : random.int(1, 50);
       const place = random.chance(0.3) ? null : { worker, sinceMs: random.int(1, 50), endedMs };
-      registry.place(worker, metaid, place);
+      registry.setFirst(worker, metaid, place);
       if (place === null) places.delete(`${worker} ${metaid}`);
       else places.set(`${worker} ${metaid}`, place);
     }
@@ -96,14 +96,14 @@ t.test('each worker knows the first session of all others, and whether others fo
 
 t.test('what happens in a session goes to those who follow it, while it comes first', async (t) => {
   const { registry, ports } = setUp(3);
-  registry.place(1, 'm', plays(10));
+  registry.setFirst(1, 'm', plays(10));
   registry.follow(2, 'm', true);
   registry.follow(1, 'm', true);
   registry.relay(HEARD, 1, 'm', 0, 10, Buffer.from('a'));
   registry.relay(HEARD, 1, 'm', 3, 10, Buffer.from('for 3'));
   registry.relay(HEARD, 1, 'm', 0, 9, Buffer.from('of an earlier session'));
   registry.relay(HEARD, 1, 'n', 0, 10, Buffer.from('of another'));
-  registry.place(3, 'm', plays(11));
+  registry.setFirst(3, 'm', plays(11));
   registry.relay(HEARD, 1, 'm', 0, 10, Buffer.from('too late'));
   registry.relay(HEARD, 3, 'm', 0, 11, Buffer.from('b'));
   t.same(
@@ -116,12 +116,12 @@ t.test('questions and reports go to the worker with the session', async (t) => {
   const { registry, ports } = setUp(2);
   registry.ask(2, 'm');
   registry.report(2, 'm', 5, Buffer.from('{}'));
-  registry.place(1, 'm', plays(10));
+  registry.setFirst(1, 'm', plays(10));
   registry.ask(2, 'm');
   registry.ask(1, 'm');
   registry.report(2, 'm', 6, Buffer.from('{}'));
   registry.verdict(2, 6, 'taken');
-  registry.place(1, 'm', { sinceMs: 10, endedMs: 20 });
+  registry.setFirst(1, 'm', { sinceMs: 10, endedMs: 20 });
   registry.report(2, 'm', 7, Buffer.from('{}'));
   registry.verdict(9, 1, 'taken');
   t.same(ports[0]!.lines, ['ask m by 2', 'report 6 of 2 for m: {}']);
@@ -130,13 +130,13 @@ t.test('questions and reports go to the worker with the session', async (t) => {
 
 t.test('a worker is told nothing that it knows, and comes again before its old connection has ended', async (t) => {
   const { registry, ports } = setUp(2);
-  registry.place(1, 'm', plays(10));
-  registry.place(1, 'm', plays(10));
+  registry.setFirst(1, 'm', plays(10));
+  registry.setFirst(1, 'm', plays(10));
   t.equal(ports[1]!.told, 1);
   const again = new ToldPort();
   registry.add(1, again);
   t.equal(ports[1]!.places.size, 0, 'it has said nothing yet');
-  registry.place(1, 'm', plays(10));
+  registry.setFirst(1, 'm', plays(10));
   registry.remove(1, ports[0]!);
   t.equal(ports[1]!.places.size, 1, 'the end of the old connection is not that of the worker');
 });

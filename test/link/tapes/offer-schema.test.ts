@@ -4,7 +4,7 @@ import t from 'tap';
 import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import { OggTape } from '../../../src/audio/ogg/ogg-tape.js';
 import type { Tape } from '../../../src/audio/tape/tape.js';
-import type { ChannelPlace } from '../../../src/channel/channel.js';
+import type { ChannelPosition } from '../../../src/channel/channel.js';
 import { MAX_LAST_MARK } from '../../../src/link/tapes/offer-schema.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { offerTapes } from '../../../src/link/tapes/tape-offer.js';
@@ -20,7 +20,7 @@ import { viewOf } from '../../kit/record.js';
 import { type StoryKind, StorySource } from '../../kit/story-source.js';
 
 const CONTROL = 32;
-const PLACE: ChannelPlace = {
+const PLACE: ChannelPosition = {
   onAir: 0,
   isPinned: false,
   contentType: 'audio/mpeg',
@@ -83,7 +83,7 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
   const { audio, source } = feeder(kind, clock);
   const tape = audio.tape as Tape | OggTape;
   const open = tape instanceof OggTape ? tape.leave() : tape.open;
-  const fed = { open, delayed: audio.leaveDelayed(), place: PLACE };
+  const fed = { open, delayed: audio.leaveDelayed(), position: PLACE };
   const [offering, taking] = [linkPipe(), linkPipe()];
   const errors: Error[] = [];
   let n = 0;
@@ -104,8 +104,8 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
   taking.worker.write(greeting());
   const names = new TapeNames();
   const offered = new Map([['demo', { audio, name: names.nameOf(tape), fed }]]);
-  const places = ['bare', 'unknown'].map((channel) => ({ channel, place: PLACE }));
-  offerTapes(asStream(offering.worker), offered, clock, raise, undefined, { places });
+  const positions = ['bare', 'unknown'].map((channel) => ({ channel, position: PLACE }));
+  offerTapes(asStream(offering.worker), offered, clock, raise, undefined, { positions });
   const returns = new TapeReturns({
     clock,
     has: (channel) => channel !== 'unknown',
@@ -120,7 +120,7 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
     await Promise.resolve();
   }
   const taken = (await collected).get('demo');
-  const bare = returns.places;
+  const bare = returns.positions;
   returns.close();
   if (taken !== undefined) {
     // It goes on, and later things happen.
@@ -160,7 +160,7 @@ for (const kind of ['mp3', 'opus'] satisfies StoryKind[]) {
       return message;
     });
     t.same(whole.errors, []);
-    t.same(whole.taken?.fed?.place, PLACE, 'where its sources stand');
+    t.same(whole.taken?.fed?.position, PLACE, 'where its sources stand');
     t.same([...whole.bare], [['bare', PLACE]], 'and those of a channel without a tape');
     t.ok(honest.length >= 3, `${honest.length} messages`);
     const random = new Random();

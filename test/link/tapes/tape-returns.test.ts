@@ -161,7 +161,7 @@ class Story {
     const tape = audio.tape as Tape | OggTape;
     const open = tape instanceof OggTape ? tape.leave() : tape.open;
     return new Map([
-      ['demo', { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place: null } }],
+      ['demo', { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), position: null } }],
     ]);
   }
 }

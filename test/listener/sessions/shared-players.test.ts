@@ -17,7 +17,7 @@ function setUp() {
   const player = (name: string) => ({
     sinceMs: clock.now(),
     onAsked: (bytes: number) => void asked.push(bytes),
-    onElsewhere: () => void ended.push(name),
+    onRemote: () => void ended.push(name),
   });
   return { clock, cluster, one: one!, two: two!, three: three!, asked, ended, player };
 }

@@ -84,7 +84,7 @@ t.test('another player goes on with the next title, an older version leaves this
   const first = player(t, before, titlesAt(0, 300, 900));
   void first.play(null);
   await until(() => before.titles.length === 2, 5000);
-  const place = first.place!;
+  const place = first.position!;
   first.end();
   t.same(place.round?.titles, 2);
   const after = new Listens();

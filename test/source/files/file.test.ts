@@ -516,7 +516,7 @@ t.test('plays a tenth faster while the delay line of its channel has room', asyn
 
 /** Hands on, from one source to the next, what is plain data between processes. */
 const handOver = (from: FileSource, to: FileSource) => {
-  const place = from.place;
+  const place = from.position;
   from.stop();
   if (place !== null) to.adopt(deserialize(serialize(place)));
   to.start();
@@ -590,9 +590,9 @@ t.test('another file in its place, handed over, is played from its beginning', a
   const before = new Tap();
   const source = new FileSource(before, clock, path);
   t.teardown(() => source.stop());
-  t.equal(source.place, null, 'nothing is played yet');
+  t.equal(source.position, null, 'nothing is played yet');
   source.start();
-  t.equal(source.place, null, 'no frame has come yet');
+  t.equal(source.position, null, 'no frame has come yet');
   await until(() => before.audioMs >= 400, 2000);
   rmSync(path);
   copyFileSync(slow, path);
@@ -612,7 +612,7 @@ t.test('handed over, it keeps its pace', async (t) => {
   await until(() => before.audioMs >= 400, 2000);
   const next = new FileSource(after, clock, slow);
   t.teardown(() => next.stop());
-  const { place } = source;
+  const { position: place } = source;
   source.stop();
   // A new process needs some time to start.
   clock.advance(700);
@@ -648,7 +648,7 @@ t.test(
     await until(() => oggTap.audioMs > 500, 2000);
     t.equal(tap.audioMs, restedMs);
     t.equal(source.state, 'up');
-    t.equal(source.place?.aheadMs, 0, 'another process has nothing to make up for');
+    t.equal(source.position?.aheadMs, 0, 'another process has nothing to make up for');
     tap.aheadMs = -5000;
     source.wake();
     source.wake();

@@ -6,33 +6,33 @@
 import type { Alarm, Clock } from '../../base/clock.js';
 import type { ReportBudget } from './heard-reports.js';
 import type { Session } from './session.js';
-import { isSameSession, precedes, type SessionPlace } from './session-place.js';
+import { isSameSession, precedes, type SessionLocation } from './session-location.js';
 import type { Sessions } from './sessions.js';
 
 /** After this time with a new hub, sessions that it has not confirmed are forgotten. */
 const SETTLE_MS = 2000;
 
 /** A metaid's first session in the other processes. */
-export interface Elsewhere extends ReportBudget {
-  readonly place: SessionPlace;
+export interface RemoteSession extends ReportBudget {
+  readonly location: SessionLocation;
   /** Whether the present hub has reported it. */
   isConfirmed: boolean;
 }
 
-export interface SessionsElsewhereParts {
+export interface RemoteSessionsParts {
   /** The number of this process. */
   readonly worker: number;
   readonly sessions: Pick<Sessions, 'get'>;
   readonly clock: Clock;
 }
 
-export class SessionsElsewhere {
-  readonly #parts: SessionsElsewhereParts;
+export class RemoteSessions {
+  readonly #parts: RemoteSessionsParts;
   readonly #onForgotten: (metaid: string) => void;
-  readonly #first = new Map<string, Elsewhere>();
+  readonly #first = new Map<string, RemoteSession>();
   #settling: Alarm | null = null;
 
-  constructor(parts: SessionsElsewhereParts, onForgotten: (metaid: string) => void) {
+  constructor(parts: RemoteSessionsParts, onForgotten: (metaid: string) => void) {
     this.#parts = parts;
     this.#onForgotten = onForgotten;
   }
@@ -42,30 +42,30 @@ export class SessionsElsewhere {
     return this.#first.size;
   }
 
-  /** @param place null: there is none any more */
-  set(metaid: string, place: SessionPlace | null): void {
-    if (place === null) {
+  /** @param location null: there is none any more */
+  set(metaid: string, location: SessionLocation | null): void {
+    if (location === null) {
       this.#first.delete(metaid);
       return;
     }
     const known = this.#first.get(metaid);
-    const isKnown = known !== undefined && isSameSession(known.place, place);
+    const isKnown = known !== undefined && isSameSession(known.location, location);
     const reportableMs = isKnown ? known.reportableMs : Number.NEGATIVE_INFINITY;
-    this.#first.set(metaid, { place, isConfirmed: true, reportableMs });
+    this.#first.set(metaid, { location, isConfirmed: true, reportableMs });
   }
 
   /** The other process's session, if readers get that one; null: they get the session of this process. */
-  ahead(metaid: string): Elsewhere | null {
-    const elsewhere = this.#first.get(metaid);
-    if (elsewhere === undefined) return null;
+  ahead(metaid: string): RemoteSession | null {
+    const remote = this.#first.get(metaid);
+    if (remote === undefined) return null;
     const own = this.#parts.sessions.get(metaid);
-    return own === undefined || precedes(elsewhere.place, this.#place(own)) ? elsewhere : null;
+    return own === undefined || precedes(remote.location, this.#location(own)) ? remote : null;
   }
 
   /** Whether readers get another process's session instead of this one. */
   outranks(own: Session): boolean {
-    const place = this.#first.get(own.metaid)?.place;
-    return place !== undefined && precedes(place, this.#place(own));
+    const location = this.#first.get(own.metaid)?.location;
+    return location !== undefined && precedes(location, this.#location(own));
   }
 
   /** Connected to a hub, which will report the sessions of the other processes. */
@@ -79,10 +79,10 @@ export class SessionsElsewhere {
   onLost(): void {
     // A new alarm is set when the next hub is linked.
     this.#settling?.cancel();
-    for (const elsewhere of this.#first.values()) elsewhere.isConfirmed = false;
+    for (const remote of this.#first.values()) remote.isConfirmed = false;
   }
 
-  #place({ sinceMs, endedMs }: Session): SessionPlace {
+  #location({ sinceMs, endedMs }: Session): SessionLocation {
     return { worker: this.#parts.worker, sinceMs, endedMs };
   }
 

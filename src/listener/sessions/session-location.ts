@@ -12,12 +12,12 @@ export interface SessionTimes {
 }
 
 /** A session's times and its process. */
-export interface SessionPlace extends SessionTimes {
+export interface SessionLocation extends SessionTimes {
   readonly worker: number;
 }
 
 /** Whether readers get `a` and not `b`. */
-export function precedes(a: SessionPlace, b: SessionPlace): boolean {
+export function precedes(a: SessionLocation, b: SessionLocation): boolean {
   if (a.endedMs !== b.endedMs) return a.endedMs > b.endedMs;
   return a.sinceMs === b.sinceMs ? a.worker > b.worker : a.sinceMs > b.sinceMs;
 }
@@ -26,13 +26,13 @@ export function plays({ endedMs }: SessionTimes): boolean {
   return endedMs === Number.POSITIVE_INFINITY;
 }
 
-export function isSamePlace(a: SessionPlace | null, b: SessionPlace | null): boolean {
+export function isSameLocation(a: SessionLocation | null, b: SessionLocation | null): boolean {
   return a?.worker === b?.worker && a?.sinceMs === b?.sinceMs && a?.endedMs === b?.endedMs;
 }
 
 export function isSameSession(
-  a: Pick<SessionPlace, 'worker' | 'sinceMs'>,
-  b: Pick<SessionPlace, 'worker' | 'sinceMs'>,
+  a: Pick<SessionLocation, 'worker' | 'sinceMs'>,
+  b: Pick<SessionLocation, 'worker' | 'sinceMs'>,
 ): boolean {
   return a.worker === b.worker && a.sinceMs === b.sinceMs;
 }

@@ -8,17 +8,17 @@ import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
 import { oneLine } from '../metadata/text.js';
-import type { ChannelPlace } from './channel.js';
+import type { ChannelPosition } from './channel.js';
 
 /** Entries of the timeline of a channel's sources. */
 const MAX_ENTRIES = 1000;
 /** The number of a source in its channel's list: a configuration has at most 16. */
-export const MAX_PLACE = 1000;
+export const MAX_INDEX = 1000;
 
 const text = cleaned(MAX_PUSH.textBytes);
 /** A title that is yet to be split, or a separator. */
 const line = cleaned(MAX_PUSH.textBytes, oneLine);
-const place = z.int().min(-1).max(MAX_PLACE);
+const index = z.int().min(-1).max(MAX_INDEX);
 
 /** A title from a source (source/source.ts, SourceTitle). */
 export const titleSchema = z.union([
@@ -46,16 +46,16 @@ const fileSchema = z.looseObject({
 const entrySchema = z.looseObject({
   atMs: moment,
   what: text,
-  place: place.nullable(),
+  place: index.nullable(),
   kind: text.nullable(),
   reason: text,
   isOver: z.boolean(),
   count: counted,
 });
 
-export const placeSchema = z
+export const channelPositionSchema = z
   .looseObject({
-    onAir: place,
+    onAir: index,
     isPinned: z.boolean(),
     contentType: text.optional(),
     onAirSinceMs: moment.nullable(),
@@ -66,4 +66,4 @@ export const placeSchema = z
   .transform((read) => ({ ...read, contentType: read.contentType, lastTitle: read.lastTitle }));
 
 /** The compiler compares it with the type. */
-export type PlaceIsChecked = Is<ChannelPlace, z.output<typeof placeSchema>>;
+export type PositionIsChecked = Is<ChannelPosition, z.output<typeof channelPositionSchema>>;
