@@ -308,7 +308,7 @@ export function saidByWorker(channel: string): object[] {
     ...[admin('depth', { channel }), admin('pin', { channel, place: 0 }), admin('unblock', { network: '192.0.2.1' })],
     ...[admin('putFallback', { channel, to: '/live', by: 'b', sinceMs: 1 }), admin('used', null)],
     everywhere('ages', { channel, most: 10 }),
-    everywhere('listeners', { channel, places: { 1: { from: 0, count: 1 } } }),
+    everywhere('listeners', { channel, ranges: { 1: { from: 0, count: 1 } } }),
     everywhere('move', { filter: { channel }, to: channel }),
     everywhere('crowd', { channel }),
     everywhere('log', { afterMs: 0 }),

@@ -16,7 +16,7 @@ function scene() {
   const done: string[] = [];
   const note = (what: string) => () => void done.push(what);
   const audio = { key: 'live', tape: undefined, lastMark: 0, feedUntil: () => undefined, dropHeld: () => undefined };
-  const channel = { key: 'live', audio, setElsewhere: () => undefined, keepComing: () => undefined };
+  const channel = { key: 'live', audio, setRemote: () => undefined, keepComing: () => undefined };
   const link = {
     audio: { tape: undefined, lastMark: 0, want: () => undefined },
     hls: { isWanted: false },

@@ -27,7 +27,7 @@ function claimIn(scene: Scene): LeaseClaim {
   const { here = -1, isAwaited = false, hasEncoder = false, there = null, mayFeed = true, isFollowing = true } = scene;
   const lostSinceMs = scene.lostMs === undefined ? Number.POSITIVE_INFINITY : clock.now() - scene.lostMs;
   const claim = new LeaseClaim(
-    { switch: { placeOnAir: here, isAwaited }, encoder: { isConnected: hasEncoder } } as never,
+    { switch: { indexOnAir: here, isAwaited }, encoder: { isConnected: hasEncoder } } as never,
     {
       clock,
       mayFeed,
@@ -68,7 +68,7 @@ for (const [name, scene, wish, rank] of [
 }
 
 t.test('that it is waited for is said once', async (t) => {
-  const channel = { switch: { placeOnAir: 0, isAwaited: false } };
+  const channel = { switch: { indexOnAir: 0, isAwaited: false } };
   const parts = { clock: new FakeClock(), mayFeed: true, isFollowing: () => false, link: {}, remote: {} };
   const claim = new LeaseClaim(channel as never, parts as never);
   const seen = [false, true, true, false, true].map((isAwaited) => {

@@ -48,8 +48,8 @@ async function encoderOf(t: Test, { channels }: ReturnType<typeof hubOf>, channe
   const framer = framerFor({ onFrame: () => 0 });
   framer.push(Buffer.concat(DEMO_FRAMES.slice(0, 20)));
   const intake = { framer: framer.state, left: Buffer.alloc(0), noiseBytes: 0 };
-  const place = { headers: new Map(), address: '192.0.2.1', sinceMs: Date.now(), body: { kind: 'bare' }, intake };
-  t.equal(takeConnection(channels, { text: encode({ channel, place, aheadMs: 0 }), ahead: '' }, socket), null);
+  const position = { headers: new Map(), address: '192.0.2.1', sinceMs: Date.now(), body: { kind: 'bare' }, intake };
+  t.equal(takeConnection(channels, { text: encode({ channel, position, aheadMs: 0 }), ahead: '' }, socket), null);
   client.write(Buffer.concat(DEMO_FRAMES.slice(20, 300)));
   const { audio } = channels.get(channel)!;
   await until(() => (audio.tape?.head ?? 0) > (audio.tape?.tail ?? 0), 5000);

@@ -28,8 +28,8 @@ function connectionAt(audio: Buffer) {
   const body = { kind: 'chunked', state: 'data', size: 100, digits: 0, lineBytes: 0, blank: true, closed: false };
   const headers = new Map([['user-agent', 'test']]);
   const foreign = new Map([['ice-name', Buffer.from('Zo\xeb', 'latin1')]]);
-  const place = { headers, foreign, address: '192.0.2.1', sinceMs: Date.now(), body, intake };
-  return { channel: 'demo', place, aheadMs: 40 };
+  const position = { headers, foreign, address: '192.0.2.1', sinceMs: Date.now(), body, intake };
+  return { channel: 'demo', position, aheadMs: 40 };
 }
 
 /** Between processes. */
@@ -84,9 +84,9 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
   const pair = await socketPair(t);
   let refused = 0;
   // With few bytes, of which each is a member.
-  const { place, ...rest } = connectionAt(audio);
-  const intake = { ...place.intake, framer: { ...place.intake.framer, kept: Buffer.from('abc') } };
-  const honest = JSON.parse(encode({ ...rest, place: { ...place, intake } })) as object;
+  const { position, ...rest } = connectionAt(audio);
+  const intake = { ...position.intake, framer: { ...position.intake.framer, kept: Buffer.from('abc') } };
+  const honest = JSON.parse(encode({ ...rest, position: { ...position, intake } })) as object;
   const lies = [...plainLies(honest)];
   for (const { what, value } of lies) {
     try {
@@ -107,10 +107,10 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
 
 t.test('the limit of how far it is ahead, and what would never end', async (t) => {
   const connection = connectionAt(audioOf(new Random(1), 5));
-  const { place } = connection;
+  const { position } = connection;
   t.equal(readConnection(sent({ ...connection, aheadMs: MAX_AHEAD_MS })).bad, null);
   t.match(readConnection(sent({ ...connection, aheadMs: MAX_AHEAD_MS + 1 })).bad, /^aheadMs: /);
   // A piece of no whole byte is taken again and again.
-  const body = { ...place.body, size: 0.5 };
-  t.match(readConnection(sent({ ...connection, place: { ...place, body } })).bad, /^place\.body\.size: /);
+  const body = { ...position.body, size: 0.5 };
+  t.match(readConnection(sent({ ...connection, position: { ...position, body } })).bad, /^position\.body\.size: /);
 });
