@@ -55,7 +55,8 @@ export class LogArrivals {
     for (const shared of this.#parts.channels()) {
       // One that was added meanwhile was not asked for.
       if (last !== null && !this.#unread.has(shared.channel)) this.#restart(shared, last.get(shared.channel), isOther);
-      void this.#parts.sender.flush(log, shared);
+      // In another life of the data, once it is known what others have sent there (`onCaughtUp`).
+      if (!isOther) void this.#parts.sender.flush(log, shared);
     }
     void this.#readUnread(log, isOther);
   }

@@ -4,7 +4,7 @@ import { isSamePlay, playId } from '../../metadata/record.js';
 import { isTitle } from '../../now-playing/effect.js';
 import type { ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import { isBegun } from './merge.js';
-import { saysTheSame, type Unsent } from './ordered.js';
+import { isBegunTwice, saysTheSame, type Unsent } from './ordered.js';
 
 /** Key of one play of a title, the same at all nodes. */
 export function playOf({ record, fromMs }: HistoryEntry): string {
@@ -29,6 +29,21 @@ export function begunTwice(one: Unsent, sent: readonly HistoryEntry[], state: Ch
   if (begun === undefined || (one.onNow !== null && isSamePlay(one.onNow, begun.record))) return [];
   const common = [...sent, openRow(state)].map((row) => row && playOf(row));
   return common.includes(playOf(begun)) ? [] : [begun];
+}
+
+/**
+ * Whether a play that this change has begun, or corrected, and that is over, has an entry from another node as well. The common state knows the last
+ * plays only (merge.ts).
+ * @param others the entries of that time that are not of this node's unsent changes
+ */
+export function isKeptTwice(
+  row: HistoryEntry,
+  one: Unsent,
+  others: (row: HistoryEntry) => readonly HistoryEntry[],
+): boolean {
+  const begun = one.history.find((own) => isBegun(own, one));
+  if (begun === undefined || row.toMs === null || playOf(row) !== playOf(begun)) return false;
+  return others(row).some((other) => playOf(other) !== playOf(row) && isBegunTwice(row.record, other.record));
 }
 
 function openRow({ now, onAirSinceMs }: ChannelState): HistoryEntry | null {

@@ -110,7 +110,7 @@ export function isLater(one: Decided, other: Decided): boolean {
 }
 
 /** Two nodes that cause the same title independently do so within this time. A repeated title takes longer to come again. */
-const SAME_MOMENT_MS = 10_000;
+export const SAME_MOMENT_MS = 10_000;
 
 /**
  * Whether two records are the same to readers, who get only one of them: one record with two versions, or a title that two nodes have caused

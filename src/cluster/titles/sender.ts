@@ -9,7 +9,6 @@ import type { Change, ChannelState } from '../../now-playing/state.js';
 import { channelRemoved } from '../../titles/engine.js';
 import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
 import { LogLost, type SharedLog } from '../log/shared-log.js';
-import { merge } from './merge.js';
 import type { NodeLink } from './node-link.js';
 import type { Ordered } from './ordered.js';
 import type { SharedChannel } from './shared-channel.js';
@@ -125,7 +124,7 @@ export class Sender {
 
   async #sendFirst(log: SharedLog, shared: SharedChannel): Promise<void> {
     const one = shared.unsent[0]!;
-    const merged = merge(shared.base, one);
+    const merged = shared.mergedFirst();
     if (merged === null) {
       await shared.forgetUnsent(one.id, true);
       return;

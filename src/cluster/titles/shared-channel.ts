@@ -7,9 +7,18 @@ import { SerialQueue } from '../../base/serial-queue.js';
 import { mostVersion } from '../../metadata/record-schema.js';
 import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
-import { allOf, changesBetween, withUnsent } from './merge.js';
-import { begunTwice, playOf, rowsBetween } from './one-history.js';
-import { type Decided, NOTHING, newest, type Ordered, saysTheSame, type Unsent, unsentOf } from './ordered.js';
+import { allOf, changesBetween, type Merged, merge, withUnsent } from './merge.js';
+import { begunTwice, isKeptTwice, playOf, rowsBetween } from './one-history.js';
+import {
+  type Decided,
+  NOTHING,
+  newest,
+  type Ordered,
+  SAME_MOMENT_MS,
+  saysTheSame,
+  type Unsent,
+  unsentOf,
+} from './ordered.js';
 import { readShared } from './ordered-schema.js';
 
 /** Saved beside the state, in the same transaction. */
@@ -178,6 +187,22 @@ export class SharedChannel {
       const unsent: Unsent = { id: newId(), decided, version, onVersion: -1, onNow: null, history: rows };
       await this.#putInForce(this.base, [...this.unsent, unsent], [], null);
     });
+  }
+
+  /** The first unsent change as the cluster gets it: without entries of plays that it has from another node already. Null: no change. */
+  mergedFirst(): Merged | null {
+    const one = this.unsent[0]!;
+    const merged = merge(this.base, one);
+    if (merged === null) return null;
+    const { channel, store } = this.#parts;
+    const others = (row: HistoryEntry) =>
+      store
+        .history(channel, { beforeMs: row.fromMs + 2 * SAME_MOMENT_MS, limit: MAX_SENT_ROWS })
+        .filter((known) => !this.unsent.some(({ history }) => history.some((own) => playOf(own) === playOf(known))));
+    // Of `sendHistory`: some may have been removed meanwhile, as others had begun their plays.
+    const isPast = one.now === undefined && one.onVersion === -1;
+    const isGone = (row: HistoryEntry) => (isPast ? !store.hasEntry(channel, row) : isKeptTwice(row, one, others));
+    return { ...merged, history: merged.history.filter((row) => !isGone(row)) };
   }
 
   /** Saves the history entries of a change whose state is older than the one here. */

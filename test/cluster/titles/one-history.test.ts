@@ -178,10 +178,11 @@ t.test('a held push that was played while a node was away is not played again', 
 });
 
 t.test('what two nodes are both pushed while they are apart is one play', async (t) => {
-  const held = new HeldLog();
+  let held = new HeldLog();
   const ways = [new Way(() => held), new Way(() => held)];
   const nodes = [await startNode(t, ways[0]!.open, 'a'), await startNode(t, ways[1]!.open, 'b')];
-  const c = await startNode(t, new Way(() => held).open, 'c');
+  const wayC = new Way(() => held);
+  const c = await startNode(t, wayC.open, 'c');
   const [a, b] = nodes as [TestNode, TestNode];
   const withCover = (node: TestNode) =>
     node.engine.update('x', (state) =>
@@ -191,7 +192,7 @@ t.test('what two nodes are both pushed while they are apart is one play', async 
         { channel: 'x', wallMs: Date.now(), newId: () => '', ageMs: () => 0 },
       ),
     );
-  const stories: Record<string, readonly [at: (0 | 1)[], acts: readonly ('push' | 'cover' | 'other')[]]> = {
+  const stories: Record<string, readonly [at: (0 | 1)[], acts: readonly string[]]> = {
     'both at once': [[0, 1], ['push']],
     'and its cover': [
       [0, 1],
@@ -205,6 +206,14 @@ t.test('what two nodes are both pushed while they are apart is one play', async 
       [1, 0],
       ['push', 'cover', 'other'],
     ],
+    'its cover and many more': [
+      [0, 1],
+      ['push', 'cover', 'other', 'third', 'fourth', 'fifth', 'sixth'],
+    ],
+    'as many, and the log begins anew': [
+      [0, 1],
+      ['push', 'other', 'third', 'fourth', 'fifth', 'sixth', 'anew'],
+    ],
   };
   let n = 0;
   for (const [name, [order, acts]] of Object.entries(stories)) {
@@ -213,10 +222,15 @@ t.test('what two nodes are both pushed while they are apart is one play', async 
       for (const way of ways) way.cut();
       await allUntil(nodes, ({ reason }) => reason !== null, 'apart');
       for (const act of acts) {
+        if (act === 'anew') {
+          wayC.cut();
+          held = new HeldLog();
+          wayC.isCut = false;
+          continue;
+        }
         for (const node of nodes) {
-          if (act === 'push') await node.push('x', id);
           if (act === 'cover') await withCover(node);
-          if (act === 'other') await node.push('x', `${id} other`);
+          else await node.push('x', act === 'push' ? id : `${id} ${act}`);
           await pause(15);
         }
       }
