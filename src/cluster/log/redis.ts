@@ -5,7 +5,7 @@
  */
 
 import { constants } from 'node:crypto';
-import { Socket } from 'node:net';
+import { isIP, Socket } from 'node:net';
 import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
 import { CLOSED, LogLost } from './shared-log.js';
@@ -154,10 +154,13 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   // The client gives no access to its TLSSocket.
   const bare = url.startsWith('rediss:') ? new Socket() : null;
   const beneath = bare && new SilentRecordLimit(bare);
-  const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...(ca && { ca }) };
+  const { host, port } = placeIn(url);
+  // Without a name a proxy before several servers does not know which is meant.
+  const named = isIP(host) === 0 && { servername: host };
+  const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...named, ...(ca && { ca }) };
   const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
   // Not before: where createClient throws there is none who closes it.
-  if (bare !== null) connectTo(bare, url);
+  bare?.setNoDelay().setKeepAlive(true, KEEP_ALIVE_MS).connect(port, host);
   // An error thrown here is an error of the client, like those of its decoder.
   const { decoder } = client._getQueue();
   const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
@@ -169,12 +172,10 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   return client;
 }
 
-function connectTo(socket: Socket, url: string): void {
+function placeIn(url: string): { readonly host: string; readonly port: number } {
   const { hostname, port } = new URL(url);
   // An IPv6 address stands in brackets there.
-  const host = hostname.replace(/^\[|\]$/g, '');
-  socket.setNoDelay().setKeepAlive(true, KEEP_ALIVE_MS);
-  socket.connect({ host, port: Number(port || DEFAULT_PORT) });
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || DEFAULT_PORT) };
 }
 
 /**

@@ -2,9 +2,10 @@
 
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import t from 'tap';
 import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
-import { PEM } from '../../kit/certificate.js';
+import { ONE, PEM } from '../../kit/certificate.js';
 import { allUntil, startNode } from '../../kit/cluster.js';
 import { pause } from '../../kit/pause.js';
 import { freePort } from '../../kit/process.js';
@@ -48,6 +49,26 @@ t.test('a password and TLS', { skip: noRedis }, async (t) => {
   t.notMatch(`${error?.stack} ${JSON.stringify(error)}`, /let-me/, 'a password is in no error');
   await t.rejects(Redis.connect({ ...OPTIONS, url }, SCRIPTS), RedisLost, 'a certificate of nobody');
   await server.kill();
+});
+
+t.test('by TLS it says which host it means, for one behind a proxy that goes by that', async (t) => {
+  const named: unknown[] = [];
+  const server = createTlsServer(ONE, (socket) => {
+    named.push(socket.servername);
+    socket.on('error', () => undefined).on('data', () => socket.write('*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n'));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.close());
+  for (const [host, said] of [
+    ['localhost', 'localhost'],
+    ['127.0.0.1', false],
+  ] as const) {
+    const url = `rediss://${host}:${(server.address() as AddressInfo).port}`;
+    const redis = await Redis.connect({ ...OPTIONS, answerMs: 10_000, url, ca: Buffer.from(ONE.cert) }, {});
+    await until(() => named.length === 2, 5000);
+    t.same(named.splice(0), [said, said], host);
+    redis.close();
+  }
 });
 
 t.test('a URL that its client refuses opens no connection', async (t) => {
