@@ -10,18 +10,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Framer } from '../audio/frames/framer.js';
 import { hostOf, isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
+import { messageOf } from '../net/outbound/message-of.js';
 import type { PieceSink } from '../source/body.js';
 import { IcyStripper } from '../source/strip.js';
-import {
-  type CommandLine,
-  messageOf,
-  numberOf,
-  type RunCommand,
-  readKey,
-  textOf,
-  UsageError,
-  wholeOf,
-} from './command.js';
+import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError, wholeOf } from './command.js';
 import { answerOf, ask, openEvents, serverUrl, stationsOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;

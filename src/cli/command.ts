@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
 import { printableLines } from '../base/printable.js';
 import { meant } from '../base/spelling.js';
+import { messageOf } from '../net/outbound/message-of.js';
 import { usageOf } from './terminal/help.js';
 import { OwnOutput } from './terminal/own-output.js';
 import type { Syntax } from './terminal/syntax.js';
@@ -81,10 +82,6 @@ async function codeOf(
     process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
     return isUsage ? 2 : 1;
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The value of an option; undefined: not given. */

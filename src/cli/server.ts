@@ -2,7 +2,8 @@
 
 import { Agent, type Dispatcher, request, WebSocket } from 'undici';
 import { printable } from '../base/printable.js';
-import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
+import { messageOf } from '../net/outbound/message-of.js';
+import { type CommandLine, textOf, UsageError } from './command.js';
 
 /** Where a server listens by default. */
 const DEFAULT_URL = 'http://127.0.0.1:8000';

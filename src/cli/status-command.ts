@@ -5,7 +5,8 @@
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { printableJson } from '../base/printable.js';
-import { type CommandLine, messageOf, numberOf, type RunCommand, UsageError } from './command.js';
+import { messageOf } from '../net/outbound/message-of.js';
+import { type CommandLine, numberOf, type RunCommand, UsageError } from './command.js';
 import { serverUrl } from './server.js';
 import { askStatus, type StatusReport } from './status-report.js';
 import { statusLines } from './status-table.js';

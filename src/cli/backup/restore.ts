@@ -21,9 +21,10 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { printable } from '../../base/printable.js';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { checkStore, FILE } from '../../store/lmdb.js';
 import { lockFolder } from '../../store/lock.js';
-import { type CommandLine, messageOf, type RunCommand, textOf } from '../command.js';
+import { type CommandLine, type RunCommand, textOf } from '../command.js';
 import { likeReplaced, ownedLike } from '../setup/replaced-file.js';
 import { writtenPaths } from '../written-paths.js';
 import { type OpenArchive, readArchive } from './archive.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type AcmeConfig, certificateFiles, certificateFolder } from '../../config/addresses/tls.js';
 import { ACCOUNT_FILE } from '../../net/acme/acme-files.js';
 import { thumbprintOf } from '../../net/acme/acme-key.js';
-import { messageOf } from '../command.js';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { answerOf } from '../server.js';
 import { certificateFindings } from './doctor-certificates.js';
 import { type DoctorFinding, Findings } from './finding.js';

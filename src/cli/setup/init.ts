@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../base/own-files.js';
 import { printable, printableLines } from '../../base/printable.js';
 import { loadConfig } from '../../config/load.js';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { advice } from '../../setup/advice.js';
 import {
   AnswerError,
@@ -28,7 +29,7 @@ import { importedDraft } from '../../setup/import.js';
 import { programName, wordOf } from '../../setup/program-name.js';
 import { equip, SERVICE_CONFIG } from '../../setup/service-defaults.js';
 import { audioProblem } from '../../source/files/audio-file.js';
-import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from '../command.js';
+import { type CommandLine, type RunCommand, textOf, UsageError } from '../command.js';
 import { type Ask, withTerminal } from '../terminal/terminal-questions.js';
 import { likeReplaced } from './replaced-file.js';
 

@@ -6,6 +6,7 @@
 
 import { constants } from 'node:crypto';
 import { isIP, Socket } from 'node:net';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
 import { CLOSED, LogLost } from './shared-log.js';
@@ -53,7 +54,7 @@ export class Redis {
     this.#asking = asking;
     this.#waiting = waiting;
     this.#answerMs = answerMs;
-    for (const client of [asking, waiting]) client.on('error', (error: Error) => this.#lose(error.message, error));
+    for (const client of [asking, waiting]) client.on('error', (error: Error) => this.#lose(messageOf(error), error));
   }
 
   /** Connects and loads the scripts. Rejects with RedisLost. @param scripts by name */
@@ -65,7 +66,7 @@ export class Redis {
       try {
         return await Redis.#connectTo(await masterUrl(sentinel, options), options, scripts);
       } catch (error) {
-        reasons.add((error as Error).message);
+        reasons.add(messageOf(error));
       }
     }
     throw new RedisLost(`no Sentinel names a server that takes changes (${[...reasons].join('; ')})`);
@@ -90,7 +91,7 @@ export class Redis {
       return redis;
     } catch (error) {
       // The reason of the loss says more than the error of the closed socket.
-      const lost = redis.#lost ?? new RedisLost((error as Error).message, { cause: error });
+      const lost = redis.#lost ?? new RedisLost(messageOf(error), { cause: error });
       redis.close();
       throw lost;
     }

@@ -3,6 +3,7 @@
 import { constants } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { limitServerKeys } from '../../net/tls/key-updates.js';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 import { PROTOCOL, type Purpose } from './tape-server.js';
@@ -108,6 +109,6 @@ async function upgraded(
     return socket;
   } catch (error) {
     void client.destroy().catch(() => undefined);
-    throw error;
+    throw error instanceof AggregateError ? new Error(messageOf(error), { cause: error }) : error;
   }
 }

@@ -6,10 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../../base/log.js';
 import { packageFile } from '../../base/own-files.js';
 import { measured } from '../../base/watchdog.js';
-import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../../cli/command.js';
+import { type CommandLine, numberOf, parseLine, textOf, UsageError } from '../../cli/command.js';
 import { commandMeant, commandNamed } from '../../cli/commands.js';
 import { usageOf } from '../../cli/terminal/help.js';
 import { type CheckedConfig, checkConfig, type LoadedConfig, remakeConfig } from '../../config/load.js';
+import { messageOf } from '../../net/outbound/message-of.js';
 import { DEMO_OPERATOR, demoPassword, withOperator } from '../../setup/demo-operator.js';
 import { audioProblem } from '../../source/files/audio-file.js';
 
