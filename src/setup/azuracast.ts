@@ -11,7 +11,7 @@ import { timezone } from '../config/field.js';
 import { isPrivate } from '../net/outbound/private-address.js';
 import { dataFolder, keyFrom } from './answers.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option } from './draft.js';
-import { type ImportedMount, importedChannels, mountProblem, plainText, plainUrl } from './imported.js';
+import { type ImportedMount, importedChannels, mountProblem, numbered, plainText, plainUrl } from './imported.js';
 
 const PORT = 8000;
 const MOST = 1000;
@@ -114,12 +114,16 @@ function readStations(text: string): readonly GivenStation[] {
 
 /** A unique key for each station: its short code, or else one made from its name. */
 function stationKeys(stations: readonly GivenStation[]): string[] {
-  const keys: string[] = [];
-  for (const { shortcode, name } of stations) {
-    const key = KEY.test(shortcode) ? shortcode : keyFrom(shortcode || name) || 'station';
-    keys.push(keys.includes(key) ? `${key.slice(0, 58)}-${keys.length + 1}` : key);
-  }
-  return keys;
+  const wanted = stations.map(({ shortcode, name }) =>
+    KEY.test(shortcode) ? shortcode : keyFrom(shortcode || name) || 'station',
+  );
+  const taken = new Set(wanted);
+  return wanted.map((key, i) => {
+    if (wanted.indexOf(key) === i) return key;
+    const made = numbered(key, (next) => !taken.has(next));
+    taken.add(made);
+    return made;
+  });
 }
 
 function stationOptions(from: GivenStation, name: string, channels: DraftOptions): DraftOptions {

@@ -135,7 +135,8 @@ function keysOf(mounts: readonly string[]): Map<string, string> {
   return keys;
 }
 
-function numbered(key: string, free: (key: string) => boolean): string {
+/** The key with the least number from 2 on that is free. */
+export function numbered(key: string, free: (key: string) => boolean): string {
   for (let number = 2; ; number++) {
     const next = `${key.slice(0, 58)}-${number}`;
     if (free(next)) return next;

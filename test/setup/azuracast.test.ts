@@ -205,6 +205,20 @@ t.test('what is no such document: what is wrong with it', async (t) => {
   fails(JSON.stringify([station(), station({ shortcode: 'b' })]), /it has 2 stations, and --station names one/, 'x');
 });
 
+t.test('stations of one short code have a key each, and one whose code it is keeps it', async (t) => {
+  const each = (shortcode: string, name: string) => station({ shortcode, name, mounts: [mount({ path: `/${name}` })] });
+  for (const codes of [
+    ['x-2', 'x', 'x'],
+    ['x', 'x', 'x-2'],
+    ['x', 'x', 'x', 'x-3'],
+  ]) {
+    const { config } = imported(codes.map((code, i) => each(code, `n${i}`)));
+    t.strictSame(Object.values(config.stations).map(({ name }) => name).sort(), codes.map((_, i) => `n${i}`));
+    for (const [i, code] of codes.entries())
+      if (codes.indexOf(code) === i) t.equal(config.stations[code]!.name, `n${i}`, `${codes}: ${code}`);
+  }
+});
+
 t.test('airsplice init --from: a configuration that can be used', async (t) => {
   const folder = tempFolder(t);
   const [path, json] = [join(folder, 'airsplice.yaml'), join(folder, 'stations.json')];

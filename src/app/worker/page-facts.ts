@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { contentTypeOf } from '../../audio/frames/format.js';
 import type { Clock } from '../../base/clock.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
@@ -38,6 +39,11 @@ export function registerPages(
     coverOrigin: (url, request) => coverOrigin(url, request, own()),
   });
   registerCover(app, own, () => config.page.frameAncestors);
+}
+
+/** No browser plays MP2, but all take `audio/mpeg`, which its head says. */
+function isMp2({ mount }: MountStatus): boolean {
+  return mount.audio.contentType === contentTypeOf('mp2');
 }
 
 /** Names and ports under which clients may reach this server, beside the Host of each request. */
@@ -107,7 +113,7 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
         },
         get hls() {
           // Who needs a signature or a name has no use for what a page makes of it.
-          return status?.mount.access === 'open' ? (hlsPath(status.mount, mount) ?? '') : '';
+          return status?.mount.access === 'open' && !isMp2(status) ? (hlsPath(status.mount, mount) ?? '') : '';
         },
         get rewind() {
           const path = status === undefined ? null : rewindPath(status.mount, mount);
@@ -117,7 +123,9 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
           return status !== undefined && isOnAir(status);
         },
         get type() {
-          return status?.mount.hasAudio ? formatFacts(status.mount.facts, status.mount.audio).contentType : '';
+          if (!status?.mount.hasAudio) return '';
+          const { facts, audio } = status.mount;
+          return isMp2(status) ? audio.contentType : formatFacts(facts, audio).contentType;
         },
         get now() {
           return status?.records.now ?? null;
