@@ -36,8 +36,8 @@ export class LogArrivals {
   readonly #parts: LogArrivalsParts;
   /** Channels added since the last values were read. */
   readonly #unread = new Set<string>();
-  /** The plays found in the log while it is read after a joining, by channel. */
-  readonly #seen = new Map<string, Set<string>>();
+  /** The plays found in the log while it is read after a joining, by channel, with the highest version of each. */
+  readonly #seen = new Map<string, Map<string, number>>();
 
   constructor(parts: LogArrivalsParts) {
     this.#parts = parts;
@@ -99,7 +99,7 @@ export class LogArrivals {
     const { sender, node, channels, newId, onError } = this.#parts;
     for (const shared of lacking === null ? [] : channels()) {
       shared
-        .sendHistory(this.#seen.get(shared.channel) ?? new Set(), newId, { atMs: 1, node })
+        .sendHistory(this.#seen.get(shared.channel) ?? new Map(), newId, { atMs: 1, node })
         .then(() => sender.flush(lacking!, shared), onError);
     }
     this.#seen.clear();
@@ -147,8 +147,11 @@ export class LogArrivals {
   }
 
   #noteSeen(channel: string, history: LogEntry['history']): void {
-    const seen = this.#seen.get(channel) ?? new Set();
-    for (const entry of history) seen.add(playOf(entry));
+    const seen = this.#seen.get(channel) ?? new Map<string, number>();
+    for (const entry of history) {
+      const play = playOf(entry);
+      seen.set(play, Math.max(seen.get(play) ?? 0, entry.record.version));
+    }
     this.#seen.set(channel, seen);
   }
 }

@@ -172,16 +172,16 @@ export class SharedChannel {
   }
 
   /**
-   * Queues the entries of the history that the cluster lacks.
-   * @param seen the plays in the log (playOf)
+   * Queues the entries of the history that the cluster lacks, or has without a correction.
+   * @param seen the plays in the log (playOf), with their versions
    */
-  sendHistory(seen: ReadonlySet<string>, newId: () => string, decided: Decided): Promise<unknown> {
+  sendHistory(seen: ReadonlyMap<string, number>, newId: () => string, decided: Decided): Promise<unknown> {
     return this.#work.run(async () => {
       const { channel, store } = this.#parts;
       const fromMs = Math.max(0, (this.state.onAirSinceMs || 0) - SENT_HISTORY_MS);
       const rows = store
         .history(channel, { limit: MAX_SENT_ROWS })
-        .filter((row) => row.toMs !== null && row.toMs >= fromMs && !seen.has(playOf(row)));
+        .filter((row) => row.toMs !== null && row.toMs >= fromMs && (seen.get(playOf(row)) ?? -1) < row.record.version);
       if (rows.length === 0) return;
       const { version } = this.base.state;
       const unsent: Unsent = { id: newId(), decided, version, onVersion: -1, onNow: null, history: rows };

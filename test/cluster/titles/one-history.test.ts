@@ -152,6 +152,37 @@ t.test(
   },
 );
 
+t.test(
+  'the log begins anew: a correction that one node has read, and another one not, is in the history of both',
+  async (t) => {
+    for (const isFirst of [false, true]) {
+      let held = new HeldLog();
+      const [wayA, wayB] = [new Way(() => held), new Way(() => held)];
+      const [a, b] = [await startNode(t, wayA.open, 'a'), await startNode(t, wayB.open, 'b')];
+      await a.push('x', 'one');
+      await agree([a, b], 'one');
+      wayA.cut();
+      const at = { channel: 'x', wallMs: Date.now(), newId: () => '', ageMs: () => 0 };
+      await b.engine.update('x', (state) =>
+        correctNow(state, { ...state.now!, cover: 'https://example.org/c.png' }, at),
+      );
+      wayB.cut();
+      held = new HeldLog();
+      const back = async (node: TestNode, way: Way) => {
+        way.isCut = false;
+        await allUntil([node], ({ reason, engine }) => reason === null && engine.waiting === 0, `${node.name} is back`);
+      };
+      if (isFirst) await back(b, wayB);
+      await back(a, wayA);
+      await a.push('x', 'two');
+      await back(b, wayB);
+      await agree([a, b], 'anew');
+      t.match(plays(a).at(-1), /c\.png/);
+      t.same(ids(b), ['two', 'one']);
+    }
+  },
+);
+
 t.test('a held push that was played while a node was away is not played again', async (t) => {
   let held = new HeldLog();
   const [wayA, wayB] = [new Way(() => held), new Way(() => held)];
