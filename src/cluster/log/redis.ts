@@ -160,6 +160,8 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   const named = isIP(host) === 0 && { servername: host };
   const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...named, ...(ca && { ca }) };
   const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
+  // One that is closed while it connects, since the other one has failed, would be opened all the same.
+  client.once('end', () => client.on('connect', () => client.destroy()));
   // Not before: where createClient throws there is none who closes it.
   bare?.setNoDelay().setKeepAlive(true, KEEP_ALIVE_MS).connect(port, host);
   // An error thrown here is an error of the client, like those of its decoder.

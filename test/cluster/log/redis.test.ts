@@ -1,7 +1,7 @@
 /** The connection to a real Redis: by TLS and password, by Sentinels and their fail-over; what is no answer, and what is no server that takes changes. */
 
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import t from 'tap';
 import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
@@ -87,6 +87,31 @@ t.test('a URL that its client refuses opens no connection', async (t) => {
   connect(port, '127.0.0.1').on('error', () => undefined);
   await until(() => came > 0, 5000);
   t.equal(came, 1);
+});
+
+t.test('where one of its two connections fails, the other one does not stay', async (t) => {
+  const open = new Set<Socket>();
+  const tls = createTlsServer(ONE, (socket) => void socket.on('error', () => undefined).resume());
+  let came = 0;
+  // As a proxy before two servers, one of which is down.
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    if (came++ % 2 === 0) return void socket.destroy();
+    open.add(socket.on('close', () => open.delete(socket)));
+    setImmediate(() => tls.emit('connection', socket));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  t.teardown(() => server.close());
+  // Nobody answers to the password.
+  const url = `rediss://:word@127.0.0.1:${(server.address() as AddressInfo).port}`;
+  for (let i = 0; i < 5; i++) {
+    await t.rejects(Redis.connect({ ...OPTIONS, answerMs: 10_000, url, ca: Buffer.from(ONE.cert) }, {}), RedisLost);
+  }
+  await until(
+    () => came === 10 && open.size === 0,
+    3000,
+    () => `${open.size} of 5 connections are open`,
+  );
 });
 
 t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) => {
