@@ -52,7 +52,7 @@ export interface SourceInput {
 export interface Source {
   readonly kind: SourceKind;
   readonly state: SourceState;
-  /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
+  /** `audio/mpeg`, `audio/mp2`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
   /** A name of the sender, the same after a reconnect. Undefined: there is none, or it sends no titles. */
   readonly sender?: string | undefined;
