@@ -32,6 +32,8 @@ import { WriteTurns } from './write-turns.js';
 
 /** A new listener gets only its burst for this long: when many join at once, that second is expensive enough. */
 const SETTLED_MS = 10_000;
+/** Sources pause for less between two pieces of their audio, as files that are read in pieces do. */
+const PAUSE_MS = 3000;
 
 export interface JoinOptions
   extends StayOptions,
@@ -142,7 +144,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     channel.playing++;
     const nowMs = this.#clock.now();
     const { before } = options;
-    const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options, nowMs));
+    const cursor =
+      before === undefined
+        ? tape.joinAt(options.burstMs)
+        : resumeAt(tape, lackOf(before, options, nowMs) - oldMs(channel, nowMs));
     const maxWriteSeconds = before?.maxWriteSeconds ?? this.#maxWriteSeconds(socket, tape, cursor, options);
     const extraMs = before === undefined ? extraMsFor(maxWriteSeconds) : 0;
     const earlier = extraMs === 0 ? cursor : tape.joinAt(options.burstMs, extraMs);
@@ -264,4 +269,10 @@ function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): numb
   // Always called: it updates the player's clock, which the next tape's listener takes over.
   const aheadMs = before.playback.aheadMs(nowMs);
   return burstMs === 0 ? 0 : burstMs + extraMsFor(before.maxWriteSeconds) - aheadMs;
+}
+
+/** How far the end of the tape is behind the live edge, milliseconds: without audio for a while, its last audio is old, and was played. */
+function oldMs(channel: PlayableAudio, nowMs: number): number {
+  const sinceMs = nowMs - channel.arrivedMs(channel.tape!.edgeMs);
+  return sinceMs > PAUSE_MS ? sinceMs : 0;
 }

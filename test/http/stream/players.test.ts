@@ -134,6 +134,21 @@ t.test('what it has ahead stays, however often its tape is lost', async (t) => {
   t.ok(Math.abs(last - first) < 1500, `ahead: ${seen.join(', ')} ms`);
 });
 
+t.test('a tape without audio for a while: what it has is not the live edge, and is not played again', async (t) => {
+  const { hub, clock, heard } = await start(t);
+  hub.play(3000).settle();
+  clock.advance(4000);
+  const before = await heard();
+  another(hub).settle();
+  clock.advance(1000);
+  const again = ((await heard()).audio.length - before.audio.length) / (FRAME_BYTES / FRAME_MS);
+  t.ok(again < 500, `${again} ms of audio that was played`);
+  hub.play(5000).settle();
+  clock.advance(1000);
+  const later = ((await heard()).audio.length - before.audio.length) / (FRAME_BYTES / FRAME_MS);
+  t.ok(later > 4000, `it goes on: ${later} ms`);
+});
+
 t.test('other bytes between two blocks: it is ended, with a whole frame', async (t) => {
   const { hub, clock, audience, ends, heard, isEnded } = await start(t);
   const other = new LinkHarness({ metaint: METAINT + 1 });
