@@ -213,7 +213,12 @@ t.test('stations of one short code have a key each, and one whose code it is kee
     ['x', 'x', 'x', 'x-3'],
   ]) {
     const { config } = imported(codes.map((code, i) => each(code, `n${i}`)));
-    t.strictSame(Object.values(config.stations).map(({ name }) => name).sort(), codes.map((_, i) => `n${i}`));
+    t.strictSame(
+      Object.values(config.stations)
+        .map(({ name }) => name)
+        .sort(),
+      codes.map((_, i) => `n${i}`),
+    );
     for (const [i, code] of codes.entries())
       if (codes.indexOf(code) === i) t.equal(config.stations[code]!.name, `n${i}`, `${codes}: ${code}`);
   }
