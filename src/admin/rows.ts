@@ -29,27 +29,21 @@ export const listenerRow = z.object({
   id: words,
   channel,
   mount: words.describe(
-    'The path that it asked for; of one that was moved: where it goes on, / and a key, or the mount of a fallback.',
+    'The requested path. After a move: / and the key of the channel, or the mount of the fallback.',
   ),
   address: words,
   agent: words,
   referer: words,
   sinceMs: ms,
-  // Distance of the audio that it hears from the live edge, milliseconds of audio.
-  lagMs: z.number(),
+  lagMs: z.number().describe('Milliseconds of audio behind the live edge.'),
   bytes: z.int().min(0),
-  // The last title sent to it; "": none.
-  title: words,
-  // "": none.
-  hears: words,
+  title: words.describe('The last title sent; "": none.'),
+  hears: words.describe('The title heard; "": none.'),
   icy: z.boolean(),
   hls: z
     .boolean()
-    .describe(
-      'Whether it plays HLS: it has no connection of its own, and is let go when it asks for its playlist no more.',
-    ),
-  // Only its beginning; null: none.
-  metaid: words.nullable(),
+    .describe('Whether it plays HLS: without a connection of its own, it ends when it stops requesting its playlist.'),
+  metaid: words.nullable().describe('Its beginning; null: none.'),
 });
 export type ListenerReport = Readonly<z.output<typeof listenerRow>>;
 

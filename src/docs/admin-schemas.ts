@@ -28,14 +28,13 @@ export const UPSTREAM: Json = { title: 'Upstream', allOf: [object({ channel: TEX
 export const SOURCES = titled('Sources', {
   channel: TEXT,
   onAir: orNull(COUNT),
-  pinned: orNull(COUNT),
+  pinned: orNull(count('The source that an operator chose.')),
   onAirSinceMs: orNull(moment),
-  silentSinceMs: orNull(moment),
-  fallback: orNull(text('The mount that stands in for it while it has no audio.')),
+  silentSinceMs: orNull({ ...moment, description: 'Unix milliseconds; null: there is audio.' }),
+  fallback: orNull(text('The mount that stands in while it has no audio.')),
   hls: {
     enum: ['cut', 'copied', 'resting', null],
-    description:
-      'Where its segments of HLS come from: cut here, copied from another machine; resting: nobody asks. Null: it has no HLS.',
+    description: 'cut: HLS segments are made here; copied: from another machine; resting: not requested; null: no HLS.',
   },
   sources: list(SOURCE),
 });
@@ -59,7 +58,7 @@ const ABOUT_CHANNEL = object({
   connections: COUNT,
   peakConnections: COUNT,
   hlsListeners: count(
-    'An estimate of those who play HLS from here and are not known, beside all others. Behind a cache nobody knows.',
+    'Estimate of anonymous HLS listeners, not counted in listeners. Those behind a cache are missing.',
   ),
   maxListeners: orNull(COUNT),
   lagMs: orNull(NUMBER),
@@ -87,7 +86,7 @@ const TAPE = titled('Tape', {
 const TAPE_TITLE = titled('Title on the tape', {
   id: TEXT,
   title: TEXT,
-  behindMs: { ...NUMBER, description: 'How far behind the live edge it takes effect, milliseconds of audio.' },
+  behindMs: { ...NUMBER, description: 'Milliseconds of audio from where it takes effect to the live edge.' },
 });
 const TITLE_IN_FORCE = titled('Title in force', {
   id: TEXT,
@@ -99,7 +98,7 @@ const TITLE_IN_FORCE = titled('Title in force', {
   durationSeconds: COUNT,
   source: { enum: ['metapush', 'encoder', 'upstream', 'fallback'] },
   sinceMs: moment,
-  isCorrectable: { ...FLAG, description: 'A push with its id corrects it; otherwise that push is another play.' },
+  isCorrectable: { ...FLAG, description: 'true: a push with its id corrects it; false: such a push is another play.' },
 });
 const DEPTH = object({
   now: orNull(TITLE_IN_FORCE),
@@ -110,7 +109,7 @@ const DEPTH = object({
   bySecondsBehind: {
     ...list(COUNT),
     description:
-      'How many listeners hear what is 0, 1, 2 … seconds behind the live edge; the last one has all who are further.',
+      'How many listeners are 0, 1, 2 … seconds behind the live edge; the last number includes all further behind.',
   },
 });
 /** In depth. */
@@ -124,7 +123,7 @@ export const ended = object({ ended: COUNT });
 export const TOKEN = titled('Token', {
   id: {
     ...TEXT,
-    description: "Its own among all. Of one of the configuration: `config-`, the channel's key, and its place there.",
+    description: "Unique. Of a configured token: `config-`, the channel's key, and its number there.",
     examples: ['config-demo-1', '0b9f5b1c-6a5e-4a0f-9b43-3f0f6f7c2f11'],
   },
   channel: TEXT,
@@ -142,7 +141,10 @@ const NAMED = { name: TEXT, rights: list({ enum: ['read', 'titles', 'operate'] }
 export const USER = {
   ...titled('User', {
     ...NAMED,
-    loginUntilMs: { type: 'number', description: 'When the login of the operator page ends; only there.' },
+    loginUntilMs: {
+      type: 'number',
+      description: 'Unix milliseconds when the login of the operator page ends; else absent.',
+    },
   }),
   required: Object.keys(NAMED),
 };

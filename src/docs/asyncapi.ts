@@ -9,27 +9,33 @@ import type { Schemas } from './schemas.js';
 const SCOPES = {
   channel: {
     id: 'channelkey',
-    about: "One channel's titles: at once the next one, if there is one, then the current; then every change.",
+    about: "One channel's titles: at once the following one, if any, then the current one; then every change.",
     of: "The channel's key.",
   },
   station: {
     id: 'stationkey',
-    about: 'The titles of all channels of a station: at once each next and each current one; then every change.',
+    about: 'The titles of all channels of a station: at once each following and current one; then every change.',
     of: "The station's key.",
   },
   listener: {
     id: 'metaid',
     about:
-      'What one listener hears. A page may watch before its stream starts, and stays when that ends. With ?sync=wire a message ' +
-      'comes when its title is written to the stream, with the position at which it will be heard: to the millisecond, also of a title ' +
-      'that was pushed late.',
-    of: 'The id that its player made, 1 to 128 of A-Z a-z 0-9 . _ ~ -, at least 128 random bits.',
+      'What one listener hears. A client may connect before the stream starts, and stays connected when it ends. With ?sync=wire a ' +
+      'message is sent when its title is written to the stream; its position says when it will be heard, to the millisecond, also for ' +
+      'a title that was pushed late.',
+    of: 'The id that its player made: 1 to 128 characters of A-Z a-z 0-9 . _ ~ -, with at least 128 random bits.',
   },
 } as const;
 
 const SYNC = {
   type: 'object',
-  properties: { sync: { enum: ['audio', 'wire'], default: 'audio', description: 'heard, or written' } },
+  properties: {
+    sync: {
+      enum: ['audio', 'wire'],
+      default: 'audio',
+      description: 'audio: sent when heard; wire: sent when written to the stream.',
+    },
+  },
 };
 const MESSAGES = ['now', 'next'];
 /** What a player may say. */
@@ -84,12 +90,12 @@ const COMPONENTS: Json = {
   next: recordMessage('next', {
     title: 'The following track',
     description:
-      'When it is pushed. With the same id and empty texts (rawdata, artist, song): it was dropped, nothing follows. Where it has its turn ' +
-      '(a now with its id, or with its artist and song) there is no such message.',
+      'Sent when it is pushed. With the same id and empty rawdata, artist and song: it was withdrawn, and nothing is known to follow. ' +
+      'That message is not sent when it becomes the current track (a now with its id, or with its artist and song).',
   }),
   [REPORT]: {
     name: REPORT,
-    title: 'Where the player is: its session follows its pauses and stalls',
+    title: 'The position of a player, so that its session follows pauses and stalls',
     contentType: 'application/json',
     payload: reference('components/schemas/HeardReport'),
   },
@@ -97,13 +103,13 @@ const COMPONENTS: Json = {
 
 /** @param version of this server @param schemas as openApi takes them */
 export function asyncApi(version: string, { ChannelRecord, HeardReport }: Schemas): Json {
-  const host = { default: '127.0.0.1:8000', description: 'The host and port at which you read this.' };
+  const host = { default: '127.0.0.1:8000', description: 'The host and port of this document.' };
   const protocol = {
     ws:
-      'Text frames, no sub-protocol: connect and listen. In listener scope a player may report what it hears, once a second; other messages are ignored. Answer PING with PONG, as browsers do. Closed with ' +
-      '1001 when the server stops and 1013 when a reader takes nothing: connect again after a pause. 1008 after too many ' +
-      'frames, 1009 after a message longer than a report needs.',
-    sse: 'Unnamed events: data is the record, id goes back in Last-Event-ID, so that nothing is sent twice.',
+      'Text frames, no sub-protocol: connect and listen. In the listener scope a player may report what it hears, by default once a second; ' +
+      'other messages are ignored. Answer PING with PONG, as browsers do. Close codes: 1001 if the server stops, 1013 if the client ' +
+      'does not read (reconnect after a pause); 1008 after too many frames, 1009 after a message that is longer than any report.',
+    sse: 'Unnamed events: data is the record. Send the last id back in Last-Event-ID, so that nothing is sent twice.',
   };
   return {
     asyncapi: '3.0.0',
@@ -112,7 +118,7 @@ export function asyncApi(version: string, { ChannelRecord, HeardReport }: Schema
       version,
       description:
         'The titles of radio streams, as they change. Polling and pushing are in /openapi.json. The module /client.js ' +
-        '(airsplice/client) reads these for pages and apps.',
+        '(airsplice/client) reads these messages for pages and apps.',
       license: { name: 'MIT' },
     },
     defaultContentType: 'application/json',

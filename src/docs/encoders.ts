@@ -12,23 +12,22 @@ const MESSAGE = content(TEXT_TYPE, TEXT);
 /** What the two addresses share, by GET and as a POST form alike. */
 const FIELDS: Readonly<Record<string, string>> = {
   mode: 'Always updinfo.',
-  mount: 'Whose title it is: a mount. Not needed where only one channel has the password.',
-  song: 'The title line. Ignored where artist and title are both there.',
+  mount: 'The mount. Not needed if only one channel has the password.',
+  song: 'The title line. Ignored if artist and title are both given.',
   artist: 'Artist.',
-  title: 'Song; also the title line where there is neither song nor artist.',
-  url: 'An image of the track. Other addresses are ignored.',
-  charset:
-    'In which the fields are percent-encoded; default: UTF-8 where valid, else that of the configuration, Windows-1252 by default.',
+  title: 'The song; the title line if neither song nor artist is given.',
+  url: 'The URL of an image of the track. Other URLs are ignored.',
+  charset: 'The charset of the fields. Default: UTF-8 if valid, else the configured one, by default Windows-1252.',
 };
 
 const BY_ADMIN =
-  'Users of the admin interface with the right titles may send it too, by Basic or as a bearer. The same at /admin/metadata.xsl.';
+  'Admin users with the right `titles` may send it too, with Basic or a bearer token. Also at /admin/metadata.xsl.';
 
 function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean): Json {
   const fields = basic
     ? FIELDS
     : {
-        pass: "The encoder's password; also user:password and /mount:password, as in the first line of its audio.",
+        pass: "The encoder's password, or user:password or /mount:password, as in the line before its audio.",
         ...FIELDS,
       };
   const all = Object.entries(fields);
@@ -36,7 +35,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
   return operation(
     'Encode',
     operationId,
-    `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', with the password among them'}`,
+    `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', including the password'}`,
     answers(basic, method === 'post'),
     {
       ...(basic && { description: BY_ADMIN, security: [{ encoder: [] }, { adminPassword: [] }, { adminToken: [] }] }),
@@ -55,36 +54,34 @@ function answers(basic: boolean, isForm: boolean): Json {
   });
   /** Plain text from here, a problem from before it. */
   const either = (description: string) => ({ description, headers: NO_STORE, content: { ...MESSAGE, ...PROBLEM } });
-  const ignored = optional(
-    'Where fields were not taken: a charset that is not known, placeholders that were not filled in. Their names.',
-  );
+  const ignored = optional('Names of ignored fields: an unknown charset, unfilled placeholders.');
   const login = {
-    'WWW-Authenticate': header('Which way there is.', { const: 'Basic realm="airsplice"' }),
-    Allow: header('The methods that this address takes.', { const: 'GET, POST, OPTIONS' }),
+    'WWW-Authenticate': header('The authentication scheme.', { const: 'Basic realm="airsplice"' }),
+    Allow: header('The methods that this path supports.', { const: 'GET, POST, OPTIONS' }),
   };
   return {
     ...ok(
       content('text/xml; charset=utf-8', { ...TEXT, pattern: '<iceresponse>' }),
       { ...NO_STORE, 'Airsplice-Ignored': ignored },
-      'Taken, or ignored: the message says which. A title that is too long is cut.',
+      'Accepted or ignored; the message says which. A title that is too long is cut.',
     ),
     400: either(
-      'Only mode=updinfo is known here; there are too many parameters; no encoder feeds this mount; or a user of the admin interface named no mount.',
+      'mode is not updinfo; there are too many parameters; no encoder feeds this mount; or an admin user named no mount.',
     ),
-    401: refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
+    401: refused(basic ? 'User or password is missing or wrong.' : 'Wrong password.', login),
     403: refused(
-      'A password of several channels and no mount; or a user of the admin interface without the right titles.',
+      'Several channels have this password, and no mount is named; or an admin user lacks the right `titles`.',
     ),
-    404: either('No channel takes an encoder at this mount, or this address serves no encoders.'),
+    404: either('No channel accepts an encoder at this mount, or this address serves no encoders.'),
     ...(isForm && {
       413: refused('The form is too large.'),
-      415: refused('The body has to be application/x-www-form-urlencoded.'),
+      415: refused('The body must be application/x-www-form-urlencoded.'),
     }),
-    429: refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
+    429: refused('Too many wrong passwords or tokens from this address, while too many others wait to be checked.', {
       'Retry-After': RETRY_AFTER,
     }),
     500: either('Something went wrong on the server.'),
-    503: refused('The hook that says who may send does not answer, or a part of the server is being restarted.', {
+    503: refused('The hook that authorizes encoders does not answer, or a part of the server is restarting.', {
       'Retry-After': RETRY_AFTER,
     }),
   };

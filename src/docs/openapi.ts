@@ -30,7 +30,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
   return operation(
     'Push',
     `push${isPost ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
-    `Push a title as ${form}${bearer ? ', the token in a header' : ''}`,
+    `Push a title as ${form}${bearer ? ', with the token in a header' : ''}`,
     pushAnswers(isPost, bearer),
     {
       ...(bearer && { security: [{ pushToken: [] }] }),
@@ -41,7 +41,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
 
 const PUSH_BODY: More = {
   description:
-    'A form has the rules of the parameters of GET, which may also stand in the address; its fields count more than those. A body may be compressed (Content-Encoding: gzip, deflate or br).',
+    'A form takes the fields of GET. They may also be in the query; those of the form have precedence. A body may be compressed (Content-Encoding: gzip, deflate or br).',
   requestBody: {
     required: false,
     content: {
@@ -57,37 +57,34 @@ function pushAnswers(isPost: boolean, bearer: boolean): Json {
     'Content-Type': contentType,
     ...NO_STORE,
     'Airsplice-Ignored': optional(
-      'Where fields were not taken: unknown parameters, placeholders that were not filled in, a timezone or encoding that is not known, a time or duration that cannot be read, covers and images that are not http(s) URLs. Their names, percent-encoded.',
+      'Names of ignored fields, percent-encoded: unknown parameters, unfilled placeholders, an unknown timezone or encoding, an unreadable time or duration, covers and images that are not http(s) URLs.',
     ),
   };
-  const challenge = bearer ? { 'WWW-Authenticate': header('Which way there is.', { const: 'Bearer' }) } : {};
+  const challenge = bearer ? { 'WWW-Authenticate': header('The authentication scheme.', { const: 'Bearer' }) } : {};
   return {
     ...ok(
       content(JSON_TYPE, ref('PushAnswer')),
       headers,
-      'It is committed. Unless it waits for its time, or titles of readers are delayed, the readers of this server that keep up have been written to.',
+      'The title is committed. It was sent to all readers of this server that keep up, unless it waits for its time or the titles of readers are delayed.',
     ),
-    ...refused(
-      'bad-request',
-      'It has a broken percent-encoding, or is not JSON. Fields that cannot be read are named.',
-    ),
+    ...refused('bad-request', 'The percent-encoding is broken, or the body is not JSON. Unreadable fields are named.'),
     ...refused(
       'forbidden',
-      'The channel is unknown or the token is not its own: one answer, in the same time.',
+      'The channel is unknown or the token is wrong. Neither answer nor timing shows which.',
       challenge,
     ),
     ...refused('too-large', 'The body, a text or extdata is too large.'),
     ...(isPost &&
       refused(
         'unsupported-media-type',
-        'The body has to be JSON or a form, as it is or compressed by gzip, deflate or br.',
+        'The body must be JSON or a form, plain or compressed with gzip, deflate or br.',
       )),
     ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
     ...refused(
       'too-many',
-      'Too many pushes to this channel, accepted ones or refused ones; or too many wrong tokens from this address, and too many others wait for their turn.',
+      'Too many accepted or refused pushes to this channel; or too many wrong tokens from this address, while too many others wait to be checked.',
     ),
-    ...refused('unavailable', 'Shutting down, or it cannot be kept durably now. Push again.'),
+    ...refused('unavailable', 'The server is shutting down, or cannot store the title durably now. Push again.'),
   };
 }
 
@@ -101,15 +98,17 @@ function parametersOf({ properties }: ObjectSchema): Json[] {
 /** What each group is for, and the role of the addresses that serve it. */
 const TAGS: Readonly<Record<string, string>> = {
   Push: 'Titles from playout systems. Role push.',
-  Poll: 'The records in force. Role poll.',
-  Watch: 'The records as they change; see /asyncapi.json too. Role watch; reports of players: role poll.',
+  Poll: 'The current and following titles. Role poll.',
+  Watch: 'Titles as they change; the messages are in /asyncapi.json. Role watch; reports of players: role poll.',
   History: 'What was on air. Role poll.',
-  Hear: 'The streams, playlists and statistics of them. Role stream.',
+  Hear: 'Streams, their playlists and statistics. Role stream.',
   Encode:
-    "Encoders' own titles. Role encoder; encoders read plain text and a status. Their audio comes by PUT or SOURCE to a mount.",
-  Operate: 'Alive and ready: at every address. Figures: role ops, or a peer on this machine.',
-  Admin: 'To see and to act, with credentials. Role admin, or a peer on this machine.',
-  Documents: 'At every address.',
+    'Titles that encoders send. Refusals are plain text. Encoders send audio with PUT or SOURCE to a mount. Role encoder.',
+  Operate:
+    'Health and readiness: at every address. Metrics: role ops; an address without roles serves them to its own machine only.',
+  Admin:
+    'View and control the server, with credentials. Role admin; an address without roles serves its own machine only.',
+  Documents: 'API documents and client modules. At every address.',
 };
 
 /**
@@ -158,11 +157,11 @@ export async function openApi(limits: PushLimits & ReadLimits, version: string, 
       title: 'airsplice',
       version,
       description:
-        'Push the titles of radio streams, and read them by polling, WebSocket or server-sent events, whose messages are at [/docs/messages](/docs/messages) (/asyncapi.json). ' +
-        'Refusals are problem+json (RFC 9457); 401, 403, 404 and 503 for which Accept names text/html are a page. A method that a path does not take is answered with 405 and Allow. ' +
-        'What is read by GET is answered to HEAD too, without the body; a push is not (405). Reads answer OPTIONS as a CORS preflight of pages of any origin. ' +
-        'Where there is no room for another connection it is 503 with Retry-After, and the connection is closed. ' +
-        'A deprecated host (role legacy) serves push, poll, watch and stream too, and says so by Deprecation, Sunset and Link.',
+        'Push the titles of radio streams, and read them by polling, WebSocket or server-sent events. The messages of the last two are at [/docs/messages](/docs/messages) (/asyncapi.json). ' +
+        'Refusals are problem+json (RFC 9457); 401, 403, 404 and 503 are an HTML page if Accept names text/html. An unsupported method gets 405 with Allow. ' +
+        'All reads by GET also answer HEAD; a push answers it with 405. Reads answer OPTIONS as a CORS preflight for pages of any origin. ' +
+        'If there is no room for another connection, the answer is 503 with Retry-After, and the connection is closed. ' +
+        'The operator gives each address its roles. One with the role legacy (a deprecated host) serves push, poll, watch and stream, with the headers Deprecation, Sunset and Link.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -174,14 +173,14 @@ export async function openApi(limits: PushLimits & ReadLimits, version: string, 
         pushToken: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The push token, so that it need not stand in a URL.',
+          description: 'The push token, kept out of URLs.',
         },
-        adminPassword: { type: 'http', scheme: 'basic', description: 'A user of admin.users, and its password.' },
-        adminToken: { type: 'http', scheme: 'bearer', description: 'A token of a user of admin.users.' },
+        adminPassword: { type: 'http', scheme: 'basic', description: 'Name and password of a user in admin.users.' },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'A token of a user in admin.users.' },
         encoder: {
           type: 'http',
           scheme: 'basic',
-          description: "The user source or the encoder's own, and its password.",
+          description: "The user `source` or the encoder's own user, and the encoder's password.",
         },
       },
     },

@@ -6,36 +6,45 @@ import { ANY_ORIGIN, content, ETAG, get, header, JSON_TYPE, NO_STORE, ok, refuse
 
 const CHANNELS = inQuery(
   'channels',
-  'Whether channels have audio too, as JSON: these, with commas between their keys; empty: all. Up to a second old.',
+  'Also checks that these channels have audio: comma-separated keys; empty: all. JSON, up to a second old.',
 );
-const SILENT_SECONDS = inQuery('silentSeconds', 'A channel may be without audio for less than this; default 0.', {
-  ...COUNT,
-  maximum: 86_400,
-});
-const CLUSTER = inQuery('cluster', 'What this machine knows of the others, as JSON. Up to a second old.');
+const SILENT_SECONDS = inQuery(
+  'silentSeconds',
+  'A channel is ready if it has been without audio for fewer seconds than this; default 0.',
+  {
+    ...COUNT,
+    maximum: 86_400,
+  },
+);
+const CLUSTER = inQuery('cluster', 'The cluster as this machine sees it, as JSON, up to a second old.');
 
 export function operations(): Json {
   const text = content(TEXT_TYPE, TEXT);
   const listing = { ...text, ...content(JSON_TYPE, { anyOf: [ref('Readiness'), ref('ClusterReadiness')] }) };
   const readiness = {
-    ...ok(listing, NO_STORE, 'Yes.'),
-    503: { description: 'No.', headers: { ...NO_STORE, 'Retry-After': header('Seconds.') }, content: listing },
-    ...refused('invalid', 'silentSeconds is not what it must be.'),
+    ...ok(listing, NO_STORE, 'Ready.'),
+    503: {
+      description: 'Not ready.',
+      headers: { ...NO_STORE, 'Retry-After': header('Seconds to wait.') },
+      content: listing,
+    },
+    ...refused('invalid', 'silentSeconds is invalid.'),
     ...refused('not-found', 'There is no such channel, or this server is not in a cluster.'),
   };
-  const isReady = 'Is it ready? With `channels`: is there audio? With `cluster`: what it knows of the other machines.';
+  const isReady =
+    'Whether the server is ready; with `channels`, whether these have audio; with `cluster`, the state of the cluster';
   const figures = ok(content('text/plain', TEXT), NO_STORE, 'For Prometheus.');
   return {
-    '/healthz': get('Operate', 'healthz', 'Is it alive?', ok(text, NO_STORE, 'Yes.')),
+    '/healthz': get('Operate', 'healthz', 'Whether the server is alive', ok(text, NO_STORE, 'Alive.')),
     '/readyz': get('Operate', 'readyz', isReady, readiness, { parameters: [CHANNELS, SILENT_SECONDS, CLUSTER] }),
-    '/metrics': get('Operate', 'metrics', 'Figures, at addresses with the role ops', figures),
+    '/metrics': get('Operate', 'metrics', 'Metrics, at addresses with the role ops', figures),
   };
 }
 
 export function ownDocuments(): Json {
   const headers = {
     ...ANY_ORIGIN,
-    'Cache-Control': header('To be asked for again, with its ETag.', { const: 'no-cache' }),
+    'Cache-Control': header('Revalidate with the ETag.', { const: 'no-cache' }),
     ...ETAG,
   };
   const one = (
@@ -45,17 +54,17 @@ export function ownDocuments(): Json {
     more: Json = {},
   ) => {
     const all = { ...headers, ...more };
-    const unchanged = { 304: { description: 'Not changed since that ETag.', headers: all } };
+    const unchanged = { 304: { description: 'Unchanged: the ETag still matches.', headers: all } };
     return get('Documents', operationId, summary, { ...ok(body, all), ...unchanged }, { parameters: [ifNoneMatch] });
   };
   const script = content('text/javascript; charset=utf-8', TEXT);
   const module = 'An ES module for pages: follow() and attach(), as airsplice/client in Node';
   const nosniff = {
-    'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }),
-    Vary: header('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
+    'X-Content-Type-Options': header('Browsers must not guess the type.', { const: 'nosniff' }),
+    Vary: header('Accept-Encoding; each encoding has its own ETag.', { const: 'Accept-Encoding' }),
   };
   return {
-    '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
+    '/openapi.json': one('openApi', 'This document; a page for people is at /docs'),
     '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
     '/client.js': one('client', module, script, nosniff),

@@ -18,7 +18,7 @@ export const inQuery = (name: string, description: string, schema = TEXT) => ({
 });
 export const inHeader = (name: string, description: string) => ({ name, in: 'header', description, schema: TEXT });
 /** Of CSV. */
-export const bom = inQuery('bom', '1: with a byte order mark, by which a spreadsheet knows that it is UTF-8.', {
+export const bom = inQuery('bom', '1: with a byte order mark, so that spreadsheets detect UTF-8.', {
   enum: ['0', '1'],
   default: '0',
 });
@@ -27,13 +27,13 @@ export const bom = inQuery('bom', '1: with a byte order mark, by which a spreads
 const IN_PATH: Readonly<Record<string, Json>> = {
   channelkey: inPath("The channel's key.", KEY_SCHEMA),
   stationkey: inPath("The station's key.", KEY_SCHEMA),
-  metaid: inPath("The id that this listener's player made, at least 128 random bits.", METAID_SCHEMA),
-  token: inPath("A push token of the channel's."),
-  mount: inPath('A mount, which may hold slashes, or a channel key.'),
-  segment: inPath('As the playlist names it.'),
-  id: inPath('As it was listed.'),
-  name: inPath('The id of a title, and the ending of its picture.'),
-  network: inPath('As it was blocked, percent-encoded.'),
+  metaid: inPath("The id that this listener's player made, with at least 128 random bits.", METAID_SCHEMA),
+  token: inPath('A push token of the channel.'),
+  mount: inPath('A mount (it may contain slashes) or a channel key.'),
+  segment: inPath('Its name in the playlist.'),
+  id: inPath('The id from the list.'),
+  name: inPath('The id of a title, and the file extension of its picture.'),
+  network: inPath('The address or network as blocked, percent-encoded.'),
 };
 
 /** The parameters that a template names. */
@@ -41,17 +41,17 @@ export function pathParameters(template: string): Json[] {
   return Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => ({ name, ...IN_PATH[name!] }));
 }
 
-export const type = inQuery('type', 'The current track, or the following one.', {
+export const type = inQuery('type', 'now: the current track; next: the following one.', {
   enum: ['now', 'next'],
   default: 'now',
 });
-export const types = inQuery('type', 'The current tracks, the following ones, or both.', {
+export const types = inQuery('type', 'now: the current tracks; next: the following ones; all: both.', {
   enum: ['now', 'next', 'all'],
   default: 'now',
 });
 export const sync = inQuery(
   'sync',
-  'audio: what is heard, by a player in real time since its first byte. wire: what was written to its connection.',
+  'audio: what the player hears if it plays in real time, or as it reports; wire: what was last written to its connection.',
   { enum: ['audio', 'wire'], default: 'audio' },
 );
 export const ifNoneMatch = inHeader('If-None-Match', 'An ETag.');

@@ -18,14 +18,14 @@ import {
 
 /** A path that is read by pages of any origin. */
 export function readable(tag: string, operationId: string, summary: string, responses: Json, more: More = {}): Json {
-  const unknown = refused('not-found', 'Not known here.', CORS_WHERE_SERVED);
+  const unknown = refused('not-found', 'Unknown, or not served here.', CORS_WHERE_SERVED);
   return get(tag, operationId, summary, { ...unknown, ...responses }, more);
 }
 
 /** Where an answer may be long. */
 const COMPRESSED: Json = {
-  Vary: header('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
-  'Content-Encoding': optional('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] }),
+  Vary: header('Accept-Encoding; each encoding has its own ETag.', { const: 'Accept-Encoding' }),
+  'Content-Encoding': optional('br or gzip, if accepted and smaller.', { enum: ['br', 'gzip'] }),
 };
 
 const SHARED = 'public, max-age=1';
@@ -42,12 +42,12 @@ interface Cached {
 /** The answers of a read that is kept by its ETag. */
 function cached(body: Json, { cache = SHARED, empty, headers = {} }: Cached = {}): Json {
   const { 'Content-Encoding': _, ...unchanged } = headers;
-  const kept = { ...CORS, 'Cache-Control': header('How long it may be kept.', { const: cache }) };
+  const kept = { ...CORS, 'Cache-Control': header('How long it may be cached.', { const: cache }) };
   return {
     200: { description: 'OK', headers: { ...kept, ...ETAG, ...headers }, content: body },
     ...(empty === undefined ? {} : { 204: { description: empty, headers: kept } }),
-    304: { description: 'Not changed since that ETag.', headers: { ...kept, ...ETAG, ...unchanged } },
-    ...refused('invalid', 'A parameter is invalid; all such are named.', CORS),
+    304: { description: 'Unchanged: the ETag still matches.', headers: { ...kept, ...ETAG, ...unchanged } },
+    ...refused('invalid', 'Parameters are invalid; all of them are named.', CORS),
   };
 }
 
@@ -61,11 +61,11 @@ export function polls(): Json {
   const heard = {
     ...cached(content(JSON_TYPE, ref('ChannelRecord')), {
       cache: 'private, no-cache',
-      empty: 'It has not heard a title yet.',
+      empty: 'The listener has not heard a title yet.',
     }),
-    ...refused('unavailable', 'The process or machine that serves its stream cannot be reached for now.', CORS),
+    ...refused('unavailable', 'The process or machine that serves its stream cannot be reached now.', CORS),
   };
-  const everything = 'Every station with its channels: where each is played, in which format, and its titles';
+  const everything = 'Every station and its channels: stream URLs, formats and titles';
   return {
     '/metadata/channel/{channelkey}.json': channel('Json', content(JSON_TYPE, ref('ChannelRecord'))),
     '/metadata/channel/{channelkey}.txt': channel('Txt', content(TEXT_TYPE, { ...TEXT, pattern: '\\n$' })),
@@ -81,7 +81,7 @@ export function polls(): Json {
       parameters: [ifNoneMatch],
     }),
     '/metadata/listener/{metaid}.json': readable('Poll', 'pollListener', 'What one listener hears now', heard, {
-      description: 'In step with what this listener hears; WebSocket or SSE is better, which send it at once.',
+      description: 'Follows what this listener hears. WebSocket and SSE are better: they send each title at once.',
       parameters: [sync, type, ifNoneMatch],
     }),
   };
@@ -91,7 +91,7 @@ const STATIONS_VARY = { enum: ['Accept-Encoding', 'Accept-Encoding, Host, X-Forw
 
 /** No parameter can be wrong; under ever other hosts it has no tag. */
 function stationAnswers(): Json {
-  const depends = 'Accept-Encoding, and what its URLs depend on: nothing more where streams.publicUrl is set.';
+  const depends = 'Accept-Encoding; without streams.publicUrl also the headers that its URLs depend on.';
   const headers = { ...COMPRESSED, Vary: header(depends, STATIONS_VARY) };
   const { 422: _, ...all } = cached(content(JSON_TYPE, list(ref('Station'))), { headers });
   return all;
@@ -99,23 +99,23 @@ function stationAnswers(): Json {
 
 export function covers(): Json {
   const cache = 'public, max-age=3600';
-  const kept = { ...CORS, 'Cache-Control': header('How long it may be kept.', { const: cache }), ...ETAG };
+  const kept = { ...CORS, 'Cache-Control': header('How long it may be cached.', { const: cache }), ...ETAG };
   const safe = {
-    'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }),
-    'Content-Security-Policy': header('It runs nothing.', TEXT),
+    'X-Content-Type-Options': header('Browsers must not guess the type.', { const: 'nosniff' }),
+    'Content-Security-Policy': header('Nothing in it may run.', TEXT),
   };
   const types = [...new Set(PICTURE_TYPES.values())];
   const picture = Object.assign({}, ...types.map((one) => content(one, { ...TEXT, format: 'binary' }))) as Json;
   const responses = {
     200: { description: 'A picture.', headers: { ...kept, ...safe }, content: picture },
-    304: { description: 'Not changed since that ETag.', headers: kept },
-    ...refused('unavailable', 'Too many pictures are asked for at once.', CORS),
+    304: { description: 'Unchanged: the ETag still matches.', headers: kept },
+    ...refused('unavailable', 'Too many requests for pictures at once.', CORS),
   };
-  const summary = "A picture of the channel's folder of covers";
+  const summary = "A picture from the channel's folder of covers";
   return {
     '/metadata/channel/{channelkey}/cover/{name}': readable('Poll', 'cover', summary, responses, {
       description:
-        'As `cover` of a record names it, where `covers.folder` of the channel has a picture for the id of its title.',
+        '`cover` of a record has this URL if the `covers.folder` of the channel has a picture for the id of its title.',
       parameters: [ifNoneMatch],
     }),
   };
@@ -130,10 +130,10 @@ export interface ReadLimits {
 
 export function histories({ historyEntries: maximum, historyPageBytes }: ReadLimits): Json {
   const schema = { type: 'integer', minimum: 1, maximum, default: Math.min(50, maximum) };
-  const limit = inQuery('limit', 'How many at most.', schema);
-  const before = inQuery('before', 'Only what began before this time.', { ...TEXT, format: 'date-time' });
-  const from = inQuery('from', 'Only what began at or after this time.', { ...TEXT, format: 'date-time' });
-  const to = inQuery('to', 'Only what began before this time; with `before` the earlier of both.', {
+  const limit = inQuery('limit', 'The maximum number of entries.', schema);
+  const before = inQuery('before', 'Only entries that began before this time.', { ...TEXT, format: 'date-time' });
+  const from = inQuery('from', 'Only entries that began at or after this time.', { ...TEXT, format: 'date-time' });
+  const to = inQuery('to', 'The same as `before`; if both are given, the earlier counts.', {
     ...TEXT,
     format: 'date-time',
   });
@@ -143,13 +143,13 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
     example: '103,1001-1008',
   });
   const description = [
-    `At most \`limit\` entries, and fewer where these would be more than ${historyPageBytes} bytes.`,
-    'To read on, ask for what began `before` the `from` of the last; where there is none, that was all.',
+    `At most \`limit\` entries, and fewer if these would exceed ${historyPageBytes} bytes.`,
+    'For the next page, set `before` to `from` of the last entry; an empty page is the end.',
   ].join(' ');
   const one = (form: string, body: Json, headers: Json = {}) => {
     const responses = {
       ...cached(body, { headers: { ...COMPRESSED, ...headers } }),
-      ...refused('unavailable', 'Too many pages are asked for at once.', CORS),
+      ...refused('unavailable', 'Too many requests for pages at once.', CORS),
     };
     const summary = `What was on air, newest first, as ${form.toUpperCase()}`;
     const parameters = [limit, before, from, to, etype, ...(form === 'Csv' ? [bom] : []), ifNoneMatch];

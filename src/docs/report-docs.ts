@@ -5,22 +5,22 @@ import { ref } from './parameters.js';
 import { CORS, CORS_WHERE_SERVED, content, NO_STORE, operation, refused } from './responses.js';
 
 const RESPONSES = {
-  204: { description: 'Its session follows it.', headers: { ...CORS, ...NO_STORE } },
+  204: { description: 'Accepted: the session follows it.', headers: { ...CORS, ...NO_STORE } },
   ...refused('bad-request', 'The body is not a JSON object.', CORS_WHERE_SERVED),
   ...refused('not-found', 'No listener plays with this metaid, or in this session.', CORS_WHERE_SERVED),
   ...refused('too-large', 'The body is longer than 256 bytes.', CORS),
-  ...refused('unsupported-media-type', 'The body has to be application/json, or text/plain.', CORS),
-  ...refused('invalid', 'This is not a report, or the player cannot be there: it was not sent that much.', CORS),
-  ...refused('too-many', 'The last report was less than a second ago.', CORS),
+  ...refused('unsupported-media-type', 'The body must be application/json or text/plain.', CORS),
+  ...refused('invalid', 'This is not a report, or the player was not sent audio up to this position.', CORS),
+  ...refused('too-many', 'Too many reports: by default one a second is allowed.', CORS),
 };
 
 export function reports(): Json {
   // text/plain is what navigator.sendBeacon sends of a text.
   const body = { ...content('application/json', ref('HeardReport')), ...content('text/plain', ref('HeardReport')) };
-  const post = operation('Watch', 'reportHeard', 'A player reports where it is', RESPONSES, {
+  const post = operation('Watch', 'reportHeard', 'Report the position of a player', RESPONSES, {
     description:
-      'Its session then follows its pauses, stalls and drift: ?sync=audio and polling. A WebSocket of the listener scope takes the same as ' +
-      'a text frame. At most once a second, by default. A title that was sent is not recalled.',
+      "The listener's titles (with sync=audio) then follow the player's pauses, stalls and drift. A WebSocket of the listener scope accepts " +
+      'the same as a text frame. At most once a second, by default. Titles already sent are not recalled.',
     requestBody: { required: true, content: body },
   });
   return { '/metadata/listener/{metaid}/heard': { post } };

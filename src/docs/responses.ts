@@ -13,8 +13,8 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 export const header = (description: string, schema = TEXT): Json => ({ description, required: true, schema });
 export const optional = (description: string, schema = TEXT): Json => ({ description, required: false, schema });
 
-export const RETRY_AFTER = header('Seconds until it makes sense to come again.', { ...TEXT, pattern: '^\\d+$' });
-const ALLOW = header('The methods that this address takes.');
+export const RETRY_AFTER = header('Seconds to wait before a retry.', { ...TEXT, pattern: '^\\d+$' });
+const ALLOW = header('The methods that this path supports.');
 export const ANY_ORIGIN: Json = {
   'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
 };
@@ -27,7 +27,7 @@ export const CORS: Json = {
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
   Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );
-export const NO_STORE: Json = { 'Cache-Control': header('Never kept.', { const: 'no-store' }) };
+export const NO_STORE: Json = { 'Cache-Control': header('Never cached.', { const: 'no-store' }) };
 
 export const ETAG: Json = {
   ETag: header('A strong validator, for If-None-Match.', { ...TEXT, pattern: '^"' }),
@@ -56,14 +56,11 @@ export function refused(kind: RefusalKind, description: string, headers: Json = 
 
 /** What any address may answer to anything. Where an operation has something to say of such a status, it has an answer of its own. */
 export const ANYWHERE_BY_STATUS: Json = {
-  ...refused(
-    'bad-request',
-    'This is not HTTP, or has a broken percent-encoding. Fields that cannot be read are named.',
-  ),
-  ...refused('not-found', 'There is nothing here, or this address does not serve it.'),
-  ...refused('timeout', 'The request did not come in time.'),
+  ...refused('bad-request', 'The request is not HTTP, or its percent-encoding is broken. Unreadable fields are named.'),
+  ...refused('not-found', 'There is nothing at this path, or this address does not serve it.'),
+  ...refused('timeout', 'The request did not arrive in time.'),
   ...refused('head-too-large', 'The request line and its headers are too long.'),
-  ...refused('internal', 'A fault of ours; nothing was applied.'),
+  ...refused('internal', 'A server error; nothing was applied.'),
 };
 
 /** The same as one answer: all of them in each operation would be half of all answers of the document. */

@@ -33,7 +33,7 @@ const start = z
   .describe("The start in the station's time zone, DD.MM.YYYY HH:MM:SS.");
 const startTimestamp = z.int().describe('The start in unix seconds.');
 const duration = z.int().min(0).describe('Seconds; 0: no known end.');
-const userplayout = z.literal(false).describe('true for a personalised stream; there are none here.');
+const userplayout = z.literal(false).describe('true for a personalised stream; here always false.');
 const untouched = z.looseObject({}).nullable();
 
 const record = z.strictObject({
@@ -45,16 +45,16 @@ const record = z.strictObject({
     .string()
     .regex(/^\d*$/)
     .describe(
-      'Listener scope: milliseconds of audio, as text, from the first audio byte to the exact place where this title took effect ("0": in ' +
-        'force there); its ICY block stands at the next boundary. Else "".',
+      'Listener scope: milliseconds of audio, as text, from the first audio byte to the exact point where this title takes effect ("0": ' +
+        'from the start); its ICY block is at the next block boundary. Else "".',
     ),
   marker: text('Always "".'),
   id: text('The reference id: as pushed, or a UUID.'),
   mount: text('Listener scope: the path that is played; else "".'),
   channelkey: text("The channel's key."),
   timestamp: utc('The start in UTC.'),
-  artist: text('"" when it is not known.'),
-  song: text('"" when it is not known.'),
+  artist: text('"": unknown.'),
+  song: text('"": unknown.'),
   station: text("The station's key."),
   start,
   duration,
@@ -63,26 +63,26 @@ const record = z.strictObject({
   etype,
   isrc: text('As pushed, or "".'),
   asin: text('Always "".'),
-  cover: text('The URL of an image: as pushed, else of the medium, large or small one of images, else "".'),
+  cover: text('The URL of an image: as pushed, else that of the medium, large or small one of images, else "".'),
   album: text('As pushed, or "".'),
-  images: untouched.describe('As pushed: small, medium and large, each with its url; null when there are none.'),
-  extdata: untouched.describe('As pushed, untouched; null when there is none.'),
+  images: untouched.describe('As pushed: small, medium and large, each with its url; null: none.'),
+  extdata: untouched.describe('As pushed, untouched; null: none.'),
   source: z
     .enum(['metapush', 'encoder', 'upstream', 'fallback'])
     .describe(
-      "Where it comes from: a push, the encoder's own title, a pulled stream, or the channel's configured title.",
+      "metapush: pushed; encoder: sent by the encoder; upstream: from a pulled stream; fallback: the channel's configured title.",
     ),
   time: utc('The same instant as timestamp.'),
   code: text("The channel's key."),
-  timezone: text('As pushed, or UTC. Times of records are always in UTC.'),
-  separator: text('What stands between artist and song.'),
+  timezone: text('As pushed, or UTC. time and timestamp are in UTC all the same.'),
+  separator: text('The text between artist and song.'),
 });
 
 const moment = (description: string) => z.string().regex(new RegExp(MILLIS)).describe(description);
 const history = z.strictObject({
   ...record.shape,
   from: moment('When it came on air, UTC with milliseconds.'),
-  to: moment('When the next one did.').nullable().describe('When it went off air; null while it is on.'),
+  to: moment('UTC with milliseconds.').nullable().describe('When it went off air; null while it is on air.'),
 });
 
 const pushAnswer = z.strictObject({
@@ -90,15 +90,15 @@ const pushAnswer = z.strictObject({
   start,
   start_timestamp: startTimestamp,
   duration,
-  song: text('As it was understood.'),
-  artist: text('As it was understood.'),
+  song: text('As decoded and cleaned.'),
+  artist: text('As decoded and cleaned.'),
   code: text('The same as channelkey.'),
   channelkey: text("The channel's key."),
   channel: text('The same as channelkey.'),
   timezone: text('As pushed, or UTC.'),
   id: text('As pushed, or a new UUID.'),
   userplayout,
-  separator: text('Between artist and song.'),
+  separator: text('The text between artist and song.'),
   etype,
   album: text('As pushed, or "".'),
   type,
@@ -106,39 +106,39 @@ const pushAnswer = z.strictObject({
 });
 
 const problem = z.strictObject({
-  type: z.enum(Object.keys(REFUSALS).map((kind) => `urn:airsplice:problem:${kind}`)).describe('Which problem it is.'),
+  type: z.enum(Object.keys(REFUSALS).map((kind) => `urn:airsplice:problem:${kind}`)).describe('The kind of problem.'),
   title: text('The same for every problem of this type.'),
   status: z.literal([...new Set(Object.values(REFUSALS).map(({ status }) => status))]).describe('The HTTP status.'),
-  detail: text('What happened here, for a person.'),
+  detail: text('What went wrong here, for people.'),
   errors: z
-    .array(z.strictObject({ field: text('As it was sent.'), message: text('What is wrong with it.') }))
+    .array(z.strictObject({ field: text('Its name, as sent.'), message: text('What is wrong with it.') }))
     .min(1)
     .optional()
-    .describe('All fields that are wrong.'),
+    .describe('All invalid fields.'),
 });
 
 /** What a field of a push is for; where GET and POST differ, both are described. */
 const PUSHED: Readonly<Record<string, string>> = {
-  id: 'Your reference id. Empty: a UUID is made. The same id again corrects the record.',
-  time: 'When the track starts: RFC 3339, without an offset in its timezone; or unix seconds, 13 digits: milliseconds. A now that lies ahead waits for its time. Default: now.',
-  duration: 'Seconds, or as text 183,52, 3:23 or 00:03:23; 0 or null: no known end. Fractions are cut.',
-  song: 'Song; as a parameter also called title. Empty: none. GET: the word false leaves this part and the separator out.',
-  artist: 'Artist. Empty: none. GET: the word false leaves this part and the separator out.',
+  id: 'Your reference id. Empty: a UUID is made. A push with the same id corrects the record.',
+  time: 'When the track starts: RFC 3339 (without an offset: in timezone), unix seconds, or unix milliseconds (13 digits). A now with a future time waits until then. Default: the present time.',
+  duration: 'Seconds, or a text such as 183,52, 3:23 or 00:03:23; 0 or null: no known end. Fractions are cut off.',
+  song: 'The song; title is another name of the parameter. Empty: none. As a parameter, the word false omits song and separator.',
+  artist: 'The artist. Empty: none. As a parameter, the word false omits artist and separator.',
   encoding:
-    'The charset of song, artist and separator: utf8 (default), windows for ISO 8859-1 and Windows-1252, or another by its name, such as windows-1251. One that is not known is left out, and Airsplice-Ignored names it.',
+    'The charset of song, artist and separator: utf8 (default), windows for ISO 8859-1 and Windows-1252, or another by its name, such as windows-1251. An unknown one is ignored, and named in Airsplice-Ignored.',
   strict:
-    '1: a time, duration, timezone or encoding that cannot be read, and a placeholder that was not filled in, is refused. Default 0: it is left out, and Airsplice-Ignored names it.',
+    '1: an unreadable time, duration, timezone or encoding, or an unfilled placeholder, is refused. 0 (default): it is ignored, and named in Airsplice-Ignored.',
   tracktype: 'now (default): the current track; next: the following one.',
   etype: `Content type, default 0: ${ETYPE}.`,
   isrc: 'ISRC.',
-  separator: 'Between artist and song; default " - ".',
-  seperator: 'Another spelling of separator that is in use.',
-  cover: 'The URL of an image, http or https. Any other is left out, and Airsplice-Ignored names it.',
-  images: 'Images in three sizes, each an object with a url as that of cover.',
+  separator: 'The text between artist and song; default " - ".',
+  seperator: 'A misspelling of separator that is in use.',
+  cover: 'The http or https URL of an image. Any other is ignored, and named in Airsplice-Ignored.',
+  images: 'Images in three sizes, each an object with a url, which follows the rules of cover.',
   album: 'Album.',
   timezone:
-    'Passed on as it is, and the zone of a time without an offset: an IANA name, an offset such as -05:00 or UTC+1, or the name that Windows has for it. Any other is left out, and Airsplice-Ignored names it.',
-  extdata: 'Anything of yours, passed on untouched.',
+    'The time zone of a time without an offset; passed on unchanged. An IANA name, an offset such as -05:00 or UTC+1, or a Windows name. Any other is ignored, and named in Airsplice-Ignored.',
+  extdata: 'An object of your own data, passed on untouched.',
 };
 
 /** @param zodSchema of what comes in, before defaults and cleaning */
@@ -181,15 +181,12 @@ const heardReport = z
       .number()
       .min(0)
       .optional()
-      .describe('Milliseconds of audio that it has played since the first byte of its stream.'),
+      .describe('Milliseconds of audio that the player has played since the first byte of its stream.'),
     heardAt: z.iso
       .datetime({ offset: true })
       .optional()
-      .describe('Of HLS, in place of heardMs: the EXT-X-PROGRAM-DATE-TIME of what it plays.'),
-    session: z
-      .string()
-      .optional()
-      .describe('The session that it is about, as its records name it; default: the one that plays.'),
+      .describe('With HLS, instead of heardMs: the EXT-X-PROGRAM-DATE-TIME of the audio that it plays.'),
+    session: z.string().optional().describe('The session, as in its records; default: the one that plays.'),
   })
   .loose();
 

@@ -7,39 +7,43 @@ import { bom, inQuery } from './parameters.js';
 import { content, get, JSON_TYPE, ok, refused } from './responses.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
-const KEY_OF = (what: string) => inQuery(what, `A ${what}'s key; this or the other one.`);
+const KEY_OF = (what: string) => inQuery(what, `The key of a ${what}; channel or station is required.`);
 const SUBJECT = [KEY_OF('channel'), KEY_OF('station')];
-const TIME = "RFC 3339; a day, or a time without an offset, is one of the station's clock. Of the years 1970 to 9998.";
-const SPAN = [inQuery('from', `${TIME} By default 24 hours before the end.`), inQuery('to', `${TIME} By default now.`)];
+const TIME = "RFC 3339, or a day; without an offset in the station's time zone. Years 1970 to 9998.";
+const SPAN = [inQuery('from', `${TIME} Default: 24 hours before to.`), inQuery('to', `${TIME} Default: now.`)];
 const BY = inQuery(
   'by',
-  'Minutes are kept for a day, hours and days for a year. Days are those of UTC, and by `day` so is a day in `from` and `to`.',
+  'By default minutes are kept for a day, hours and days for a year. Days are UTC days; with `day`, days in `from` and `to` are too.',
   { enum: PERIODS, default: 'hour' },
 );
-const OF = inQuery('of', 'By country, family of players, or host of the page. Without it: in all.', {
+const OF = inQuery('of', 'Figures by country, player family, or host of the page. Default: totals only.', {
   enum: DIMENSIONS,
 });
 const MONTH = {
-  ...inQuery('month', "A month of the station's clock, such as 2026-11, of the years 1970 to 9998.", {
+  ...inQuery('month', "A month in the station's time zone, such as 2026-11. Years 1970 to 9998.", {
     ...TEXT,
     pattern: '^\\d{4}-\\d{2}$',
   }),
   required: true,
 };
-const FORM = inQuery('form', 'Each play, or (as CSV) each recording as a report of use.', {
-  enum: ['plays', 'use'],
-  default: 'plays',
-});
-const CATEGORY = inQuery('category', 'The transmission category that a report of use names.');
+const FORM = inQuery(
+  'form',
+  'plays: a row for each play; use (CSV only): a report of use, with a row for each recording.',
+  {
+    enum: ['plays', 'use'],
+    default: 'plays',
+  },
+);
+const CATEGORY = inQuery('category', 'The transmission category in a report of use.');
 
 const NUMBER: Json = { type: 'number', minimum: 0 };
 const TIME_TEXT: Json = { type: 'string', format: 'date-time' };
 const FIGURES = titled('Figures', {
-  connections: count('That began.'),
-  listeners: count('Different ones, about; in totals those of each day (UTC) added up.'),
+  connections: count('Those that began.'),
+  listeners: count('Distinct listeners, estimated; totals are the sum of all UTC days.'),
   listeningHours: NUMBER,
-  peak: count('The most connections at a time.'),
-  averageSeconds: { type: ['number', 'null'], description: 'Of the connections that ended.' },
+  peak: count('The most connections at once.'),
+  averageSeconds: { type: ['number', 'null'], description: 'Of connections that ended; null: none did.' },
 });
 const OF_ONE: Json = Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, TEXT]));
 const figures = (more: Json): Json => ({ allOf: [FIGURES, { type: 'object', properties: more }] });
@@ -80,8 +84,8 @@ const PLAYS: Json = {
 const REFUSALS: Json = {
   ...REFUSED,
   ...refused('not-found', 'There is no such station or channel.'),
-  ...refused('invalid', 'A parameter is wrong (all such are named), or it would be more rows than an answer may have.'),
-  ...refused('unavailable', 'Too many statistics are asked for at once.'),
+  ...refused('invalid', 'Parameters are invalid (all of them are named), or the answer would have too many rows.'),
+  ...refused('unavailable', 'Too many requests for statistics at once.'),
 };
 
 /** Both forms of what is read at a path. */

@@ -11,22 +11,22 @@ const AUDIO_TYPES = ['audio/mpeg', 'audio/aac', 'audio/ogg', 'application/ogg'];
 
 /** Who listens, and by whose leave. */
 export const LISTENER_PARAMETERS: readonly Json[] = [
-  inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
+  inQuery('metaid', 'The id of this listener, for the listener scope.', METAID_SCHEMA),
   inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
-  inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { ...TEXT, pattern: '^\\d{1,12}$' }),
+  inQuery('expires', 'Of a signed URL: its expiry in unix seconds.', { ...TEXT, pattern: '^\\d{1,12}$' }),
   inQuery('sig', 'Of a signed URL: its signature.', { ...TEXT, pattern: '^[0-9A-Fa-f]{64}$' }),
 ];
 
 /** What a listener may be answered who is not admitted here. @param headers of each @param there what another node is asked for */
 export function admission(headers: Json, there: string): Json {
-  const challenge = { ...headers, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
-  const refusedBy = "The URL has to be signed, or the operator's service refuses the listener.";
+  const challenge = { ...headers, 'WWW-Authenticate': header('The authentication scheme.', { pattern: '^Basic ' }) };
+  const refusedBy = "The URL must be signed, or the operator's service refuses the listener.";
   return {
     302: {
-      description: 'There is no room here, and another node may have some.',
+      description: 'There is no room here; another node may have some.',
       headers: { ...headers, Location: header(there), ...NO_STORE },
     },
-    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
+    ...refused('unauthorized', "The operator's service refuses a listener that sent no credentials.", challenge),
     ...refused('not-admitted', refusedBy, headers),
   };
 }
@@ -34,32 +34,32 @@ export function admission(headers: Json, there: string): Json {
 export function streams(): Json {
   const headers = {
     ...ANY_ORIGIN,
-    'Access-Control-Expose-Headers': header('icy-metaint among them.'),
+    'Access-Control-Expose-Headers': header('icy-metaint and others.'),
     'X-Channelkey': header("The channel's key."),
     'icy-metaint': optional(
-      'Bytes of audio between two blocks of titles, about a quarter of a second; only when asked for, in Ogg only where the channel sends them.',
+      'Bytes of audio between two title blocks, about a quarter of a second; only if requested, in Ogg only if the channel sends them.',
     ),
     'icy-name': header("The channel's name, or its key."),
     'icy-genre': optional('Its genre.'),
     'icy-url': optional("The station's page."),
     'icy-description': optional('What it is about.'),
     'icy-pub': header('1: directories may list it.'),
-    'icy-version': optional('2, where indexes of streams can know more (stream-meta.info).'),
-    'icy-main-stream-url': optional('Where the stream is heard first of all.'),
+    'icy-version': optional('2: there is more for stream indexes (stream-meta.info).'),
+    'icy-main-stream-url': optional('The main URL of the stream.'),
     'icy-logo': optional('A picture.'),
     'icy-country-code': optional('ISO 3166-1.'),
     'icy-country-subdivison-code': optional('ISO 3166-2.'),
     'icy-language-codes': optional('ISO 639, separated by commas.'),
     'icy-geo-lat-long': optional('Latitude and longitude.'),
-    'icy-index-metadata': optional('1: indexes may trust what stands here.'),
-    'icy-do-not-index': optional('1: indexes are asked to leave it out.'),
+    'icy-index-metadata': optional('1: indexes may trust these headers.'),
+    'icy-do-not-index': optional('1: indexes should not list it.'),
     'icy-br': optional('kb/s.'),
-    'ice-audio-info': optional('What the source says; also bitrate=…;samplerate=…;channels=… by its frames.'),
+    'ice-audio-info': optional('What the source sent; also bitrate=…;samplerate=…;channels=… from its frames.'),
     Server: header('As configured.'),
-    'Accept-Ranges': header('none: a stream has no parts.'),
-    'Cache-Control': header('Never kept.'),
+    'Accept-Ranges': header('none: a stream has no ranges.'),
+    'Cache-Control': header('Never cached.'),
     Pragma: header('The same, for old players.'),
-    Expires: header('The same; a time that has passed.'),
+    Expires: header('The same: a time in the past.'),
   };
   const responses = {
     ...ok(Object.assign({}, ...AUDIO_TYPES.map((type) => content(type, AUDIO))), headers, 'Audio.'),
@@ -68,8 +68,7 @@ export function streams(): Json {
     ...refused('unavailable', 'No audio now, or no room.', ANY_ORIGIN),
   };
   const more = {
-    description:
-      'It never ends. Configured headers are added, and replace these. No OpenAPI can say what ICY blocks are.',
+    description: 'It never ends. Configured headers are added, and replace these. OpenAPI cannot describe ICY blocks.',
     parameters: [...LISTENER_PARAMETERS, inHeader('Icy-MetaData', '1: with titles.')],
   };
   return { '/{mount}': readable('Hear', 'hear', 'The stream', responses, more) };
@@ -81,10 +80,10 @@ const XML_TYPE = 'text/xml';
 const xml = (pattern: string) => content(XML_TYPE, { ...TEXT, pattern });
 
 export function playlists(): Json {
-  const description = 'Names the stream by its whole URL, with the query that this was asked with.';
+  const description = 'Has the full URL of the stream, with the query of this request.';
   const one = (ending: string, mediaType: string, pattern: string) => {
     const responses = ok(content(mediaType, { ...TEXT, pattern }), HEADERS);
-    const summary = `The stream as a file for players: ${ending}`;
+    const summary = `The stream as a playlist file: ${ending}`;
     return readable('Hear', `playlist${ending}`, summary, responses, { description });
   };
   return {
@@ -96,9 +95,9 @@ export function playlists(): Json {
 
 function streamInfo(operationId: string, parameters: readonly Json[]): Json {
   const members = { type: 'object', required: ['icy-version'], properties: { 'icy-version': { const: 2 } } };
-  const summary = 'What indexes of streams know of a channel (stream-meta.info, version 2)';
+  const summary = 'A channel for stream indexes (stream-meta.info, version 2)';
   return readable('Hear', operationId, summary, ok(content(JSON_TYPE, members), HEADERS), {
-    description: 'The headers of its stream as members. 404 where the configuration has no streamInfo.',
+    description: 'The headers of its stream as members. 404 if the configuration has no streamInfo for it.',
     parameters: [...parameters],
   });
 }
@@ -114,13 +113,13 @@ const SOURCE: Json = {
   properties: {
     audio_info: text('As the header ice-audio-info.'),
     bitrate: count('kb/s.'),
-    channels: count('Of the audio, where the source says it.'),
-    connections: count('Connections that play; not a member of Icecast’s.'),
+    channels: count('Audio channels, if the source names them.'),
+    connections: count('Connections that play; an addition to Icecast.'),
     genre: TEXT,
     listener_peak: count('The most listeners at once since the start of the server.'),
-    listeners: count('Each once, however many connections it has.'),
+    listeners: count('Distinct listeners, however many connections each has.'),
     listenurl: TEXT,
-    samplerate: count('Hertz, where the source says it.'),
+    samplerate: count('Hertz, if the source names it.'),
     server_description: TEXT,
     server_name: TEXT,
     server_type: TEXT,
@@ -130,14 +129,18 @@ const SOURCE: Json = {
     title: TEXT,
     typical_lag: {
       type: 'number',
-      description: 'How many seconds after the live edge the median listener hears; not a member of Icecast’s.',
+      description: 'Seconds by which the median listener is behind the live edge; an addition to Icecast.',
     },
     dummy: { type: 'null' },
   },
 };
 
-const MOUNT = inQuery('mount', 'Only the channel that is played at this mount.');
-const SID = inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 });
+const MOUNT = inQuery('mount', 'Only the channel with this mount.');
+const SID = inQuery('sid', 'The channel, by its number in the configuration.', {
+  type: 'integer',
+  minimum: 1,
+  default: 1,
+});
 const JSON_ASKED = inQuery('json', '1: as JSON.', { enum: ['1'] });
 
 function icestatsSchema(): Json {
@@ -161,7 +164,7 @@ const STREAM: Json = titled('SHOUTcast stream', {
   currentlisteners: count('Connections that play.'),
   peaklisteners: COUNT,
   maxlisteners: COUNT,
-  uniquelisteners: count('Each listener once.'),
+  uniquelisteners: count('Distinct listeners.'),
   averagetime: zero,
   servergenre: TEXT,
   servergenre2: TEXT,
@@ -171,7 +174,7 @@ const STREAM: Json = titled('SHOUTcast stream', {
   serverurl: text("The station's page, else the URL of the stream."),
   servertitle: TEXT,
   songtitle: TEXT,
-  nexttitle: text('The following title, where one is known.'),
+  nexttitle: text('The following title; "": unknown.'),
   streamhits: zero,
   streamstatus: { enum: [0, 1], description: '1: on air.' },
   backupstatus: zero,
@@ -186,7 +189,7 @@ const SERVER: Readonly<Record<string, Json>> = {
   totalstreams: COUNT,
   activestreams: COUNT,
   currentlisteners: COUNT,
-  peaklisteners: count('The sum of those of the channels.'),
+  peaklisteners: count('The sum of the peaks of all channels.'),
   maxlisteners: COUNT,
   uniquelisteners: COUNT,
   averagetime: zero,
@@ -219,12 +222,11 @@ function shoutcast(): Json {
     ),
     '/stats': readable('Hear', 'stats', `Statistics of one channel ${as} them`, stats, {
       description:
-        'As XML the names are in capitals. Without sid and mount it is the first channel, and in XML STREAMSTATS of /statistics follows.',
+        'XML has the names in capitals. Without sid and mount it is the first channel, and XML ends with STREAMSTATS of /statistics.',
       parameters: [MOUNT, SID, JSON_ASKED],
     }),
     '/statistics': readable('Hear', 'statistics', `Statistics of all channels ${as} them`, all, {
-      description:
-        'As XML the names are in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
+      description: 'XML has the names in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
       parameters: [JSON_ASKED],
     }),
     '/nextsongs': readable('Hear', 'nextSongs', `The following title of one channel ${as} it`, next, {
@@ -239,20 +241,20 @@ export function statistics(): Json {
   const status = ok({ ...icestats, ...content(XML_TYPE, TEXT) }, HEADERS);
   return {
     '/streaminfo.json': streamInfo('streamInfo', [
-      inQuery('mount', 'Whose; default: the first channel that has streamInfo in the configuration.'),
+      inQuery('mount', 'A mount of the channel; default: the first channel with streamInfo in the configuration.'),
     ]),
     '/listen/{channelkey}/streaminfo.json': streamInfo('streamInfoOfChannel', []),
     '/status-json.xsl': readable('Hear', 'statusJson', 'Statistics as Icecast gives them', status, {
       description: [
-        'source is an object where one channel is on air, an array where several are, and absent where none is.',
-        'The same JSON is called text/xml for a client that sends neither Accept nor User-Agent, as some readers want it.',
-        'Of all channels, it is up to a second old.',
+        'source is an object if one channel is on air, an array if several are, and absent if none is.',
+        'A client that sends neither Accept nor User-Agent gets the same JSON as text/xml, which some programs need.',
+        'Without mount it is up to a second old.',
       ].join(' '),
       parameters: [MOUNT],
     }),
     '/admin/publicstats': readable('Hear', 'publicStats', 'The same as XML, as Icecast 2.5 gives it', publicXml, {
       description:
-        'icestats with one source for each channel on air, its path in the attribute mount. Up to a second old. The same with .xml or .xsl behind the path.',
+        'icestats with one source for each channel on air, and its path in the attribute mount. Up to a second old. Also with .xml or .xsl after the path.',
       parameters: [MOUNT],
     }),
     '/admin/publicstats.json': readable(

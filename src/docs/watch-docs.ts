@@ -5,7 +5,7 @@ import { inHeader, inQuery, sync } from './parameters.js';
 import { readable } from './read-docs.js';
 import { ANY_ORIGIN, CORS, content, header, ok, refused } from './responses.js';
 
-const BUSY = refused('unavailable', 'Too many watchers, or shutting down.', CORS);
+const BUSY = refused('unavailable', 'Too many watchers, or the server is shutting down.', CORS);
 const SCOPES = { channel: '{channelkey}', station: '{stationkey}', listener: '{metaid}' };
 
 /** WebSocket; what its messages hold is in the AsyncAPI document. */
@@ -14,30 +14,33 @@ export function sockets(): Json {
     101: { description: 'A WebSocket is open; see /asyncapi.json.' },
     ...refused('upgrade-required', 'This is not a WebSocket handshake.', {
       ...CORS,
-      Upgrade: header('Which way there is.'),
+      Upgrade: header('The protocol to upgrade to.'),
     }),
   };
   const upgrade = [inHeader('Upgrade', 'websocket')];
-  return eachScope('/metadata', 'watch', 'WebSocket: the records of one *, one a message', responses, upgrade);
+  return eachScope('/metadata', 'watch', 'WebSocket: the records of one *, one per message', responses, upgrade);
 }
 
 /** Server-sent events. */
 export function events(): Json {
   const headers = {
     ...ANY_ORIGIN,
-    'Cache-Control': header('Never kept.'),
-    'X-Accel-Buffering': header('So that a proxy passes each event on at once.', { const: 'no' }),
+    'Cache-Control': header('Never cached.'),
+    'X-Accel-Buffering': header('A proxy must pass each event on at once.', { const: 'no' }),
   };
   const unnamed = 'Unnamed events whose data is a record; see /asyncapi.json.';
   const responses = ok(content('text/event-stream', TEXT), headers, unnamed);
   const since = [
-    inHeader('Last-Event-ID', 'What was seen last, so that it is not sent again; EventSource sends it by itself.'),
-    inQuery('lastEventId', 'The same, for pages that make their own EventSource anew.'),
+    inHeader(
+      'Last-Event-ID',
+      'The id of the last event seen, so that it is not sent again; EventSource sends it itself.',
+    ),
+    inQuery('lastEventId', 'The same, for pages that create a new EventSource.'),
   ];
   return eachScope(
     '/metadata/sse',
     'events',
-    'Server-sent events: the records of one *, one an event',
+    'Server-sent events: the records of one *, one per event',
     responses,
     since,
   );
@@ -48,7 +51,7 @@ function eachScope(path: string, id: string, summary: string, responses: Json, p
   return Object.fromEntries(
     Object.entries(SCOPES).map(([scope, key]) => {
       const isListener = scope === 'listener';
-      const wrong = isListener ? refused('invalid', 'A parameter is invalid; all such are named.', CORS) : {};
+      const wrong = isListener ? refused('invalid', 'Parameters are invalid; all of them are named.', CORS) : {};
       const described = readable(
         'Watch',
         `${id}${scope[0]!.toUpperCase()}${scope.slice(1)}`,
