@@ -52,16 +52,16 @@ async function judgeProof(
     const [given, by] = text.split('.');
     if (status !== 200 || given !== token) {
       const advice =
-        'start the server; port 80 of the domain must lead to one of its addresses without tls, by way of any proxy';
-      findings.bad(`${at} answers its authority with ${status}: nothing here proves the domain`, advice);
+        'start the server; port 80 of the domain must lead to one of its addresses without tls, directly or through a proxy';
+      findings.bad(`${at} answers a challenge with ${status}: the authority cannot verify the domain`, advice);
     } else if (thumbprint !== null && by !== thumbprint) {
       const advice = 'its name or port 80 leads elsewhere, or data.folder is that of another server';
-      findings.bad(`${at} is answered by another server of this kind`, advice);
-    } else findings.good(`${at} leads here, as its authority will find`);
+      findings.bad(`${at} is answered by another airsplice server`, advice);
+    } else findings.good(`${at} reaches this server: the authority can verify the domain`);
   } catch (error) {
     const advice =
-      'look at the name, the firewall and the port (seen from this machine: others may get there all the same)';
-    findings.bad(`the authority will not get to ${domain}: ${messageOf(error)}`, advice);
+      'check the name, the firewall and the port (this was tried from this machine only: the authority may still reach it)';
+    findings.bad(`the authority may not reach ${domain}: ${messageOf(error)}`, advice);
   }
 }
 

@@ -30,21 +30,21 @@ export async function proxyFindings(
   try {
     stations = await answerOf(`${url}/metadata/stations.json`, signal);
   } catch (error) {
-    findings.bad((error as Error).message, 'look at the name, the firewall and the proxy; is the server running?');
+    findings.bad((error as Error).message, 'check the name, the firewall and the proxy; is the server running?');
     return findings.all;
   }
   const channels = channelsOf(stations);
   if (channels === null) {
     findings.bad(
-      `${url} answers ${stations.status} for /metadata/stations.json, and no list of stations`,
-      'the proxy must pass on all paths, as they are',
+      `${url} answers ${stations.status} for /metadata/stations.json, without a list of stations`,
+      'the proxy must pass on all paths unchanged',
     );
     return findings.all;
   }
   if (config !== null) await checkTrust(url, stations, config, findings, signal);
   const channel = channels.find((each) => each?.onair === true)?.channelkey;
   if (typeof channel !== 'string' || !KEY.test(channel)) {
-    findings.note('no channel is on air: streams were not looked at', 'start a source, and ask again');
+    findings.note('no channel is on air: streams were not checked', 'start a source and repeat the check');
     return findings.all;
   }
   await Promise.all([
@@ -75,24 +75,27 @@ async function checkStream(url: string, findings: Findings, stop: AbortSignal): 
     const { statusCode, body } = await ask(url, { signal, headers: { 'icy-metadata': '1' } });
     status = statusCode;
     if (status !== 200)
-      return void findings.bad(`${url} is answered ${status}`, 'a listener must get its stream there');
+      return void findings.bad(`${url} answers ${status}`, 'listeners must get the stream at this URL');
     for await (const _ of body) {
       const nowMs = performance.now();
       if (firstMs === 0) firstMs = nowMs - beganMs;
       else gapMs = Math.max(gapMs, nowMs - lastMs);
       lastMs = nowMs;
     }
-    findings.bad(`${url} ends after ${seconds(lastMs - beganMs)}`, 'the proxy must not bound the length of an answer');
+    findings.bad(
+      `${url} ends after ${seconds(lastMs - beganMs)}`,
+      'the proxy must not limit the duration of a response',
+    );
   } catch {
     // LISTEN_MS have passed, or the proxy has ended the stream.
     if (stop.aborted) return;
     if (firstMs === 0) {
-      findings.bad(`${url} brings no audio in ${seconds(LISTEN_MS)}: it is held up on its way`, UNBUFFERED);
+      findings.bad(`${url} sends no audio within ${seconds(LISTEN_MS)}: it is delayed on the way`, UNBUFFERED);
       return;
     }
     const text = `a stream begins after ${seconds(firstMs)}, and is never silent for more than ${seconds(Math.max(gapMs, performance.now() - lastMs))}`;
     if (gapMs > GAP_MS || firstMs > FIRST_MS || performance.now() - lastMs > GAP_MS) {
-      findings.bad(`${text}: it is held up on its way`, UNBUFFERED);
+      findings.bad(`${text}: it is delayed on the way`, UNBUFFERED);
     } else findings.good(text);
   } finally {
     done.abort();
@@ -105,12 +108,15 @@ async function checkEvents(url: string, findings: Findings, stop: AbortSignal): 
   try {
     const { statusCode, headers, body } = await ask(url, { signal });
     if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
-      return void findings.bad(`events (SSE) are answered ${statusCode}`, 'the proxy must pass on /metadata/ as it is');
+      return void findings.bad(
+        `the URL for events (SSE) answers ${statusCode}`,
+        'the proxy must pass on /metadata/ unchanged',
+      );
     // The first bytes come at once.
     for await (const _ of body) return void findings.good('events (SSE) get through at once');
     findings.bad('events (SSE) end at once', UNBUFFERED);
   } catch {
-    if (!stop.aborted) findings.bad(`events (SSE) are held up: nothing in ${seconds(OPEN_MS)}`, UNBUFFERED);
+    if (!stop.aborted) findings.bad(`events (SSE) are delayed: none within ${seconds(OPEN_MS)}`, UNBUFFERED);
   } finally {
     done.abort();
   }
@@ -142,7 +148,7 @@ async function checkTrust(
   const metrics = await answerOf(`${url}/metrics`, signal).catch(() => null);
   if (metrics?.status === 200)
     findings.bad(
-      `${url}/metrics is answered to everyone`,
+      `${url}/metrics is open to everyone`,
       'let the proxy set X-Forwarded-For, and name the roles of the address behind it, without ops',
     );
   if (addresses.some(({ proxyProtocol }) => proxyProtocol === true))

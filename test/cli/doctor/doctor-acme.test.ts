@@ -28,22 +28,22 @@ t.test('whether a domain leads here', async (t) => {
   const none = 'note there is no certificate of localhost yet';
   t.same(await found(), [
     none,
-    'bad http://localhost:PORT answers its authority with 404: nothing here proves the domain',
+    'bad http://localhost:PORT answers a challenge with 404: the authority cannot verify the domain',
   ]);
   answers.status = 200;
-  const good = 'good http://localhost:PORT leads here, as its authority will find';
+  const good = 'good http://localhost:PORT reaches this server: the authority can verify the domain';
   t.same(await found(), [none, good]);
   const kept = certificateFolder(acme, folder);
   mkdirSync(kept, { recursive: true });
   writeFileSync(join(kept, 'account.pem'), key);
   t.same(await found(), [none, good]);
   answers.by = thumbprintOf(newKey());
-  t.same(await found(), [none, 'bad http://localhost:PORT is answered by another server of this kind']);
+  t.same(await found(), [none, 'bad http://localhost:PORT is answered by another airsplice server']);
   writeFileSync(join(kept, 'certificate.pem'), `${ONE.cert}${ONE.key}`);
   t.match((await found())[0], /^(good|bad) .*certificate\.pem/);
   await new Promise((done) => {
     server.close(done);
     server.closeAllConnections();
   });
-  t.match((await found()).at(-1), /^bad the authority will not get to localhost: .*cannot be reached/);
+  t.match((await found()).at(-1), /^bad the authority may not reach localhost: .*cannot be reached/);
 });

@@ -81,9 +81,9 @@ t.test('a proxy that buffers, passes on no upgrade, and is not trusted', { skip 
   const url = await nginx(t, port, `proxy_ignore_headers X-Accel-Buffering; ${buffers}`);
   const text = await said(url, demoYaml('', port), folder);
   t.match(text, /^bad a proxy is in front, and is not trusted/m);
-  t.match(text, /^bad .*\/metrics is answered to everyone$/m);
-  t.match(text, /^bad .*held up on its way$/m);
-  t.match(text, /^bad events \(SSE\) are held up/m);
+  t.match(text, /^bad .*\/metrics is open to everyone$/m);
+  t.match(text, /^bad .*: it is delayed on the way$/m);
+  t.match(text, /^bad events \(SSE\) are delayed/m);
   t.match(text, /^bad WebSockets do not get through$/m);
 });
 
