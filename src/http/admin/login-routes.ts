@@ -39,7 +39,7 @@ export function registerLogin(app: FastifyInstance, parts: AdminParts): void {
     exposeHeadRoute: false,
     handler: (_, reply) => reply.code(303).header('Location', '../admin').send(),
   });
-  refuseOthers(app, path, 'GET, POST', 'This path takes other methods.', ADMIN_ROLE);
+  refuseOthers(app, path, 'GET, POST', 'This path does not support this method.', ADMIN_ROLE);
   registerLogout(app, parts);
 }
 
@@ -95,7 +95,7 @@ function registerLogout(app: FastifyInstance, { access, queries, log, isSecure }
         .send();
     },
   });
-  refuseOthers(app, path, 'POST', 'This path takes other methods.', ADMIN_ROLE);
+  refuseOthers(app, path, 'POST', 'This path does not support this method.', ADMIN_ROLE);
 }
 
 function cookie(value: string, seconds: number, isSecure: boolean): string {

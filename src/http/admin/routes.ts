@@ -103,7 +103,7 @@ export class AdminRoutes {
   /** Called after all routes are registered: refuses all other methods. */
   finish(): void {
     for (const [url, methods] of this.#methods) {
-      refuseOthers(this.#app, url, methods.join(', '), 'This path takes other methods.', ADMIN_ROLE);
+      refuseOthers(this.#app, url, methods.join(', '), 'This path does not support this method.', ADMIN_ROLE);
     }
   }
 

@@ -39,7 +39,7 @@ export class StatisticsQuery {
     const [channel, station] = [this.#query.get('channel'), this.#query.get('station')];
     if (channel === null && station === null) throw invalid([{ field: 'station', message: 'or channel is missing' }]);
     if (!both && channel !== null && station !== null) {
-      throw invalid([{ field: 'channel', message: 'must not stand beside station' }]);
+      throw invalid([{ field: 'channel', message: 'cannot be combined with station' }]);
     }
     const found = stations.find(
       ({ key, channels }) => (station === null || key === station) && (channel === null || channels.includes(channel)),
