@@ -160,7 +160,7 @@ function compareAddresses(live: LoadedConfig, next: LoadedConfig, changes: Plann
   const { steps, gone } = addressSteps(live.addresses, next.addresses);
   const nameOf = ({ host, port }: { host: string; port: number }) => `${host}:${port}`;
   for (const i of gone) {
-    const note = 'takes no more connections; those that are there go on';
+    const note = 'accepts no new connections; existing ones continue';
     changes.push({
       path: `addresses[${i}]`,
       kind: 'removed',

@@ -100,7 +100,7 @@ function channelSchema(context: ConfigContext) {
     encoderHook: encoderHookSchema().optional(),
     pushTokens: list(secretSchema(context.env), 0, 2).default([]),
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
-      .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
+      .refine((origins) => new Set(origins).size === origins.length, { error: 'must not have duplicates' })
       .default(['metapush', 'encoder', 'upstream']),
     pushDecodesEntities: flag().default(false),
     charset: charset().default(WINDOWS),

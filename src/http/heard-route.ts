@@ -62,12 +62,12 @@ function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: numbe
     case 'malformed':
       return invalid(
         'heardMs',
-        'must be a number of milliseconds, or heardAt in its place a date with its zone, and session, if it is there, a text',
+        'must be a number of milliseconds (or instead heardAt a date with its time zone); session, if present, must be a text',
       );
     case 'impossible':
       return invalid(
         'heardMs',
-        'must be no less than 0, and no more than what was sent in this session; heardAt, of HLS, a date of what was listed',
+        'must be between 0 and what was sent in this session (heardAt, with HLS: a date that was listed)',
       );
     case 'too-often':
       return retryLater('too-many', 'Too many reports of this player.', retrySeconds);

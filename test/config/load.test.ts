@@ -96,7 +96,7 @@ t.test('whose titles are taken, and how they stand in the stream', async (t) => 
   t.strictSame(
     problems(t, channel(`${lines.join('\n')}\n`)).map((line) => line.replace(/^\d+:\d+ /, '').replace(path, '')),
     [
-      '.titlesFrom: must name nobody twice',
+      '.titlesFrom: must not have duplicates',
       '.icy.charset: must be one of: utf-8, iso-8859-1',
       '.icy.apostrophe: must be one of: keep, typographic',
       '.icy.streamUrl: must be none, cover, or an http:// or https:// URL',

@@ -24,7 +24,7 @@ function observeAlerts(registry: MetricRegistry, alerts: Alerts): void {
   });
   registry.counter(
     'airsplice_alert_deliveries_total',
-    'What became of alerts; webhook: its place in the configuration, from 1; a failed attempt comes again',
+    'Outcomes of alerts; webhook: its number in the configuration, from 1; failed attempts are retried',
     ['webhook', 'outcome'],
     (set) => {
       for (const [i, { counts }] of alerts.deliveries().entries())

@@ -194,7 +194,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_owner_epoch',
-    'Which machine feeds the channel, and how often that has changed; absent: nobody, or audio is not shared',
+    'Which machine feeds the channel, and how often that has changed; absent: none does, or audio is not shared',
     ['channel', 'node'],
     (set) => {
       for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);

@@ -62,7 +62,7 @@ export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: Metri
 function observeWebhooks(registry: MetricRegistry, titles: TitlesOut): void {
   registry.counter(
     'airsplice_title_deliveries_total',
-    'What became of titles that go out; webhook: its place among those of the channel, from 1; a failed attempt comes again',
+    'Outcomes of titles sent to webhooks; webhook: its number in the channel, from 1; failed attempts are retried',
     ['channel', 'webhook', 'outcome'],
     (set) => {
       for (const { channel, webhook, counts } of titles.deliveries())

@@ -8,7 +8,7 @@ import type { MetricRegistry } from './registry.js';
 export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
   registry.gauge(
     'airsplice_hls_active',
-    '1 for a channel that is cut here, or copied from the machine that cuts it; absent: nobody asks for it',
+    '1 for a channel that is cut here, or copied from the machine that cuts it; absent: no client requests it',
     ['channel', 'state'],
     (set) => {
       for (const { key, state } of hls.all) if (state !== 'resting') set({ channel: key, state }, 1);

@@ -96,13 +96,13 @@ class WorkerMetrics {
     this.#registry.counts(...ENCODER_CONNECTIONS, requests.encoders);
     this.#registry.counts(
       'airsplice_listener_hook_verdicts_total',
-      'What became of questions to the listener hook; remembered ones were not asked',
+      'Outcomes of questions to the listener hook; remembered ones were not sent',
       'verdict',
       requests.hookVerdicts,
     );
     this.#registry.counts(
       'airsplice_encoder_hook_verdicts_total',
-      'What became of questions to the hooks of encoders; remembered ones were not asked',
+      'Outcomes of questions to the encoder hooks; remembered ones were not sent',
       'verdict',
       requests.encoderHookVerdicts,
     );
@@ -124,7 +124,7 @@ class WorkerMetrics {
     );
     this.#registry.gauge(
       'airsplice_hls_listeners',
-      'Estimate of those who play HLS from here without being known; behind a cache nobody knows',
+      'Estimate of anonymous HLS listeners; those behind a cache are missing',
       ['channel'],
       (set) => {
         for (const channel of channels.keys()) set({ channel }, hlsCrowd.count(channel));
@@ -171,7 +171,7 @@ class WorkerMetrics {
     const { backlog } = audience;
     this.#registry.gauge(
       'airsplice_typical_lag_seconds',
-      'How much later than the live edge the median listener hears; absent: nobody plays',
+      'How far the median listener is behind the live edge; absent: no listeners',
       ['channel'],
       (set) => {
         for (const [channel, { audio }] of channels) {

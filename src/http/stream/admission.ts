@@ -169,7 +169,7 @@ export class Admission {
     if (this.#options.isBlocked?.(request.address) === true) return notAdmitted();
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
-      return retryLater('unavailable', 'It cannot be found out now who may listen.', this.#options.retrySeconds);
+      return retryLater('unavailable', 'Listeners cannot be authorized now.', this.#options.retrySeconds);
     if (given !== undefined) return notAdmitted();
     return new Refusal('unauthorized', 'This mount is not open to all.', {
       headers: { 'WWW-Authenticate': 'Basic realm="airsplice", charset="UTF-8"' },
