@@ -223,6 +223,21 @@ t.test('what fails is run again alone, with the same seed', { buffered: true }, 
   t.not(six.code, 0);
 });
 
+t.test(
+  'the shortest is run again first, also where one has only left something open',
+  { buffered: true },
+  async (t) => {
+    const spin = 'const fromMs = performance.now(); while (performance.now() - fromMs < 400);';
+    const open = `${spin} t.pass(); (await import('node:net')).createServer().listen(0, '127.0.0.1');`;
+    const { lines } = await run(t, { open, quick: 't.fail();' }, { own: ['open', 'quick'] });
+    t.strictSame(
+      lines.flatMap((line) => /^once more, alone: (\w+)/.exec(line)?.[1] ?? []),
+      ['quick', 'open'],
+      lines.join('\n'),
+    );
+  },
+);
+
 t.test('extra files begin last, and not at all once the run has taken long', { buffered: true }, async (t) => {
   const files = { extra: 't.pass();', late: 't.pass();', a: 't.pass();', b: 't.pass();' };
   const options = { processes: 1, own: Object.keys(files), extra: ['extra', 'late'] };
