@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { AddressList } from '../../base/ip.js';
+import { AddressList, hostOf } from '../../base/ip.js';
 import { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { ChannelSettings } from '../../cluster/titles/channel-settings.js';
 import type { LoadedConfig } from '../../config/load.js';
@@ -22,9 +22,9 @@ function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
   const names = new Set(peers.map((peer) => peer.toLowerCase()));
   const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
   return (url) => {
-    const { protocol, hostname } = new URL(url);
+    const { protocol } = new URL(url);
     if (tapes?.tls !== undefined && protocol !== 'https:') return false;
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const host = hostOf(url);
     return peers.length === 0 || names.has(host) || networks.has(host);
   };
 }

@@ -6,6 +6,7 @@
 
 import { constants } from 'node:crypto';
 import { isIP, Socket } from 'node:net';
+import { hostOf } from '../../base/ip.js';
 import { messageOf } from '../../net/outbound/message-of.js';
 import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
@@ -155,7 +156,7 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   // The client gives no access to its TLSSocket.
   const bare = url.startsWith('rediss:') ? new Socket() : null;
   const beneath = bare && new SilentRecordLimit(bare);
-  const { host, port } = placeIn(url);
+  const host = hostOf(url);
   // Without a name a proxy before several servers does not know which is meant.
   const named = isIP(host) === 0 && { servername: host };
   const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...named, ...(ca && { ca }) };
@@ -163,7 +164,10 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   // One that is closed while it connects, since the other one has failed, would be opened all the same.
   client.once('end', () => client.on('connect', () => client.destroy()));
   // Not before: where createClient throws there is none who closes it.
-  bare?.setNoDelay().setKeepAlive(true, KEEP_ALIVE_MS).connect(port, host);
+  bare
+    ?.setNoDelay()
+    .setKeepAlive(true, KEEP_ALIVE_MS)
+    .connect(Number(new URL(url).port || DEFAULT_PORT), host);
   // An error thrown here is an error of the client, like those of its decoder.
   const { decoder } = client._getQueue();
   const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
@@ -173,12 +177,6 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
     write(chunk);
   };
   return client;
-}
-
-function placeIn(url: string): { readonly host: string; readonly port: number } {
-  const { hostname, port } = new URL(url);
-  // An IPv6 address stands in brackets there.
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || DEFAULT_PORT) };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { KeyObject } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { lookup } from 'node:dns';
 import { connect, isIPv6 } from 'node:net';
+import { hostOf } from '../../base/ip.js';
 import { Outbound } from './outbound.js';
 import { Target } from './target.js';
 import { signatureHeaders } from './webhook-signature.js';
@@ -167,8 +168,7 @@ function attemptUdp({ url, body }: DeliveryMessage, { onOver }: AttemptOutput): 
 }
 
 function targetOf(url: string): { readonly host: string; readonly port: number } {
-  const { hostname, port } = new URL(url);
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
+  return { host: hostOf(url), port: Number(new URL(url).port) };
 }
 
 /** Seconds; 0: none. Dates are not supported. */
