@@ -93,8 +93,8 @@ export class Alerts {
     const number = () => this.#webhooks.indexOf(made) + 1;
     const made: Webhook = new Webhook(config, server, () => this.#parts.config(), clock, {
       onTrouble: (trouble) =>
-        log.warn({ webhook: number(), trouble }, 'a webhook does not take alerts: it is tried again'),
-      onRecovered: () => log.info({ webhook: number() }, 'a webhook takes alerts again'),
+        log.warn({ webhook: number(), trouble }, 'a webhook does not accept alerts: retrying'),
+      onRecovered: () => log.info({ webhook: number() }, 'a webhook accepts alerts again'),
     });
     return made;
   }

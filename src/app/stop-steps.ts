@@ -24,7 +24,7 @@ export async function waitForEnd(limitMs: number, log: Log, steps: Steps): Promi
   const limit = new Promise((done) => (timer = setTimeout(done, limitMs)));
   await Promise.race([Promise.all(all), limit]);
   clearTimeout(timer);
-  if (pending.size > 0) log.warn({ pending: [...pending], limitMs }, 'these have not ended: they are left');
+  if (pending.size > 0) log.warn({ pending: [...pending], limitMs }, 'some parts did not stop in time');
   return errors;
 }
 

@@ -97,8 +97,8 @@ export class Covers {
     const { hook } = config;
     if (hook === undefined) return { config, hook: null, again: null };
     const output = {
-      onTrouble: (trouble: string) => log.warn({ channel, trouble }, 'the hook of covers does not answer'),
-      onRecovered: () => log.info({ channel }, 'the hook of covers answers again'),
+      onTrouble: (trouble: string) => log.warn({ channel, trouble }, 'the cover hook does not answer'),
+      onRecovered: () => log.info({ channel }, 'the cover hook answers again'),
     };
     const made = new CoverHook(channel, { ...config, hook }, () => all.limits.urlBytes, clock, output);
     return { config, hook: made, again: null };

@@ -83,10 +83,10 @@ export class Directories {
     const number = () => ({ directory: this.#all.indexOf(made) + 1 });
     const made: Directory = new Directory(options, clock, {
       nowOf,
-      onTrouble: (trouble) => log.warn({ ...number(), trouble }, 'a directory does not answer: it is tried again'),
+      onTrouble: (trouble) => log.warn({ ...number(), trouble }, 'a directory does not answer: retrying'),
       onRecovered: () => log.info(number(), 'a directory answers again'),
       onRefused: (channel, message) =>
-        log.warn({ ...number(), channel, message }, 'a directory does not list a channel: it is tried again'),
+        log.warn({ ...number(), channel, message }, 'a directory does not list a channel: retrying'),
       onListed: (channel) => log.info({ ...number(), channel }, 'a directory lists a channel again'),
     });
     return made;

@@ -61,7 +61,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     takeBack: async (channels, names) => {
       const tapes = await returns.collect(offers, channels, names);
       local.take('tapes', null);
-      if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
+      if (offers > 0) log.info({ tapes }, 'continuing the tapes of the previous hub');
     },
     isReturned: (channel) => returns.unhanded.has(channel),
   });

@@ -85,7 +85,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     await reloading.reload().catch(() => undefined);
   };
   const restart = () => {
-    if (running.restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
+    if (running.restart === undefined) log.warn('SIGUSR2 has no effect without workers');
     // The log has the reason of a failure.
     else running.restart().catch(() => undefined);
   };

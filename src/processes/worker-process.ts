@@ -103,7 +103,7 @@ class WorkerProcess implements ChildWork {
       send({ type: 'standby' });
       return;
     }
-    log.warn(fields, 'the hub speaks another version of the link: this worker ends, and its clients come again');
+    log.warn(fields, 'the hub speaks another version of the link: this worker ends, and its clients reconnect');
     end();
   }
 

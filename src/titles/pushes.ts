@@ -58,10 +58,10 @@ export class Pushes {
     const { clock, log } = parts;
     this.#parts = parts;
     this.#farAhead = new ChannelCounter(clock, (channel, pushes) =>
-      log.warn({ channel, pushes }, 'pushes come with a time too far ahead: it is ignored; is a clock wrong?'),
+      log.warn({ channel, pushes }, 'pushes name a time too far ahead, which is ignored: is a clock wrong?'),
     );
     this.#ignoring = new ChannelCounter(clock, (channel, pushes, fields) =>
-      log.warn({ channel, pushes, fields }, 'fields of pushes are not taken: they are unknown, or cannot be read'),
+      log.warn({ channel, pushes, fields }, 'fields of pushes were ignored: unknown or unreadable'),
     );
   }
 

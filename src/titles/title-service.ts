@@ -69,7 +69,7 @@ export class TitleService {
     this.#engine = engine;
     this.#speakers = new Speakers(clock);
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
-      log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
+      log.warn({ channel, titles }, 'titles from its source exceed limits.pushesPerMinute: only the newest counts'),
     );
     this.#unfilledTitles = new ChannelCounter(clock, (channel, titles, part) =>
       log.warn(
@@ -173,7 +173,7 @@ export class TitleService {
     if (!known.isRemote && source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
       log.debug(
         { channel, source: title.source, onAir: onAir?.kind ?? null },
-        'a title was not taken: its source is not on air',
+        'a title was ignored: its source is not on air',
       );
       return false;
     }
@@ -186,11 +186,11 @@ export class TitleService {
       if (change === null) {
         const { now } = this.#engine.state(channel);
         const fields = { channel, source: title.source, inForce: now?.source ?? null };
-        log.debug(fields, 'a title was not taken: it is in force, or one that is trusted more is');
+        log.debug(fields, 'a title was ignored: it is current, or a more trusted one is');
       }
       return change !== null;
     } catch (error) {
-      log.warn({ channel, err: error }, 'a title from the stream was not taken');
+      log.warn({ channel, err: error }, 'a title from the stream was not accepted');
       return true;
     }
   }

@@ -183,8 +183,8 @@ export class TitlesOut {
     const number = () => this.#channels.get(channel)!.webhooks.indexOf(made) + 1;
     const fields = () => ({ channel, webhook: number(), format: config.format });
     const made: TitleWebhook = new TitleWebhook(config, clock, {
-      onTrouble: (trouble) => log.warn({ ...fields(), trouble }, 'a webhook does not take titles: it is tried again'),
-      onRecovered: () => log.info(fields(), 'a webhook takes titles again'),
+      onTrouble: (trouble) => log.warn({ ...fields(), trouble }, 'a webhook does not accept titles: retrying'),
+      onRecovered: () => log.info(fields(), 'a webhook accepts titles again'),
     });
     for (const type of TYPES) made.wasSent(type, this.#feed.last(channel, type) ?? null);
     return made;

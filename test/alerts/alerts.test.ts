@@ -29,12 +29,12 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
   const places = (text: string) =>
     lines.filter(({ message }) => message.startsWith(text)).map((line) => line['webhook']);
   alerts.look(0);
-  await until(() => places('a webhook does not take alerts').length > 0, 5000);
+  await until(() => places('a webhook does not accept alerts').length > 0, 5000);
   config = { ...config, webhooks: config.webhooks.slice(1), name: 'renamed' };
   storeFault = null;
   alerts.look(1000);
   isUp = true;
-  await until(() => places('a webhook takes alerts again').length > 0, 5000);
+  await until(() => places('a webhook accepts alerts again').length > 0, 5000);
   await until(() => two.of('store-fault').includes('resolved '), 5000);
   t.strictSame([...new Set(two.of('store-fault'))], ['firing ', 'resolved '], 'what waited when it was renamed');
   t.match(two.received.at(-1)!.body, /"server":"renamed"/);

@@ -39,7 +39,7 @@ t.test('what hangs is left at the limit, and named in the log', async (t) => {
   t.ok(performance.now() - startMs > limitMs - 2);
   t.strictSame(outcome, []);
   t.match(lines, [
-    { level: 'warn', pending: ['disk', 'client'], limitMs, message: 'these have not ended: they are left' },
+    { level: 'warn', pending: ['disk', 'client'], limitMs, message: 'some parts did not stop in time' },
   ]);
   t.equal(lines.length, 1);
 });

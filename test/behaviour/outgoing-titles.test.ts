@@ -206,7 +206,7 @@ t.test('a reload: who is new gets the next title, who stays keeps what waits', a
   await came(two, 1);
   isUp = true;
   await until(() => songs(one).at(-1) === 'after', LONG_MS);
-  const again = () => lines.filter(({ message }) => message === 'a webhook takes titles again');
+  const again = () => lines.filter(({ message }) => message === 'a webhook accepts titles again');
   await until(() => again().length > 0, LONG_MS);
   t.match(again(), [{ channel: 'live', webhook: 2 }], 'by its place of now');
   t.strictSame([...new Set(songs(one))], ['before', 'after']);
@@ -234,6 +234,6 @@ t.test('what became of them, in metrics; and nothing secret in the log', async (
     const texts = await Promise.all(machines.map(async (each) => (await fetch(`${each}/metrics`)).text()));
     return texts.filter((text) => metric.test(text)).length === 1;
   }, LONG_MS);
-  await until(() => lines.some((line) => line.includes('a webhook does not take titles')), LONG_MS);
+  await until(() => lines.some((line) => line.includes('a webhook does not accept titles')), LONG_MS);
   t.notMatch(lines.join('\n'), new RegExp(`${KEY}|${receiver.port}|/hook`));
 });

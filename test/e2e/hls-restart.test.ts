@@ -268,7 +268,7 @@ t.test(
       t.strictSame([...statuses], [200], `restart ${i}`);
     }
     // It stops: each worker of before that had nobody else ends.
-    const left = () => machine.logged('a worker of before the restart has ended');
+    const left = () => machine.logged('a worker from before the restart has ended');
     await until(
       () => left() === 4,
       RESTARTED_MS,

@@ -22,7 +22,7 @@ const LINK = 'LINK_VERSION';
 const MESSAGES = 'MESSAGES_VERSION';
 /** What a worker logs of a hub of another version. */
 const WAITS = 'this worker waits for the next hub';
-const ENDS = 'this worker ends, and its clients come again';
+const ENDS = 'this worker ends, and its clients reconnect';
 
 /** Old workers would serve for an hour. */
 const yaml = (port: number) => `
@@ -110,9 +110,9 @@ t.test('a restart with another version of the link: who is with an old worker co
     machine.logged(`speaks version ${LINK_VERSION + 1} of the link, this one version ${LINK_VERSION}: it is refused`),
     WORKERS,
   );
-  t.equal(machine.logged('it is started again'), 0);
+  t.equal(machine.logged('restarting it'), 0);
   t.notMatch(machine.server.err, /internal error/);
-  t.notMatch(machine.server.err, /the hub has not handed over/);
+  t.notMatch(machine.server.err, /the hub did not hand over/);
 });
 
 t.test('a restart with another version of the messages is none', async (t) => {
@@ -135,7 +135,7 @@ t.test('a restart with another version of the messages is none', async (t) => {
   await goOn(players.values());
   t.equal(await machine.push('still', 'studio'), 200);
   await watching.has(1);
-  t.equal(machine.logged('the restart has failed: the processes that ran go on'), 1);
+  t.equal(machine.logged('the restart failed: the old processes keep running'), 1);
 
   program.mend();
   t.match(await program.restart(machine.config), { code: 0 }, 'and the next one is one');
@@ -154,7 +154,7 @@ t.test('a program that was replaced without a restart: what dies comes as the ne
   const [killed, other] = players.keys();
   process.kill(killed!, 'SIGKILL');
   await until(
-    () => machine.logged('the program on the disk is not that of the hub') === 1,
+    () => machine.logged('the program on disk is not the one that the hub runs') === 1,
     RESTARTED_MS,
     () => machine.news,
   );

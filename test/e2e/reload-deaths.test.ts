@@ -166,5 +166,5 @@ t.test('a worker that is being started meanwhile comes up with the text in force
     );
     t.equal((await askWorker(pid, second, '/come.m3u')).status, 200);
   }
-  t.equal(machine.logged('it is started again'), 1, machine.news);
+  t.equal(machine.logged('restarting it'), 1, machine.news);
 });

@@ -33,6 +33,8 @@ process.channel.ref();
 const send = (message) => process.send(message);
 const ran = [];
 let hasFailed = false;
+/** Whether it has run all of its files. */
+let isDone = false;
 
 /** The test of the current file. */
 let current = root;
@@ -79,6 +81,7 @@ function cpuMs() {
 }
 
 function end() {
+  isDone = true;
   root.end();
   process.disconnect();
   // A failed test may well have left something open.
@@ -95,6 +98,8 @@ function end() {
   timer.unref();
 }
 
+// The run was ended, by Ctrl-C or a signal: ends this process' group, with what its files started.
+process.on('disconnect', () => isDone || process.kill(0, 'SIGKILL'));
 process.on('message', (order) => {
   if (order === null) end();
   else void run(order);

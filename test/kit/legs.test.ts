@@ -184,6 +184,15 @@ t.test('what hangs is ended; what is left open is a failure', { buffered: true }
   t.match(open.err, /^left open by one of .*open.*: TCP/);
 });
 
+t.test('what a file started ends with it, also where it is killed', { buffered: true }, async (t) => {
+  // The run's output stays open as long as a process that got it.
+  const starts = `(await import('node:child_process')).spawn('sleep', ['3600'], { stdio: 'inherit' });`;
+  const { lines } = await run(t, { blocks: `${starts} t.pass(); for (;;);` }, { timeoutMs: 100, graceMs: 100 });
+  t.ok(lines.includes('FAILED: blocks > the process ended with SIGKILL'));
+  const endsRun = `${starts} t.pass(); process.kill(process.ppid, 'SIGKILL'); await new Promise(() => setInterval(() => {}, 1000));`;
+  t.equal((await run(t, { endsRun })).code, 1);
+});
+
 /** Passes at its second run in its folder, and prints the seeds of its random numbers (random.ts). */
 const ONCE = `
 import { appendFileSync, readFileSync } from 'node:fs';

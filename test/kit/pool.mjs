@@ -17,6 +17,15 @@ const MAX_START_MS = 60_000;
 const MAX_END_MS = 70_000;
 const LOOK_AGAIN_MS = 200;
 
+/** Ends what is left of a process group. */
+function killGroup(id) {
+  try {
+    process.kill(-id, 'SIGKILL');
+  } catch {
+    // Nothing is left.
+  }
+}
+
 /**
  * @typedef {{ file: string, path: string, isOwn: boolean, env?: Record<string, string> }} Job
  *   `path`: the file to load. `isOwn`: it needs its own process, with `env` added
@@ -75,7 +84,8 @@ export class Pool {
   #runProcess() {
     /** @type {Job | undefined} */
     let first = this.#queue.shift();
-    const child = fork(RUNNER, [], { env: { ...this.#env, ...first.env }, execArgv: [] });
+    // Leads a process group, so that what its files start ends with it, also where it is killed before their teardowns.
+    const child = fork(RUNNER, [], { env: { ...this.#env, ...first.env }, execArgv: [], detached: true });
     const ran = [];
     /** @type {Job | undefined} */
     let current;
@@ -121,6 +131,7 @@ export class Pool {
     return new Promise((done) => {
       child.on('exit', (code, signal) => {
         clearTimeout(timer);
+        killGroup(child.pid);
         const reason = `the process ended with ${signal ?? code}`;
         // A job whose process cannot start must not be retried forever.
         current ??= first;

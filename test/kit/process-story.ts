@@ -32,7 +32,7 @@ export interface ProcessStory {
 }
 
 /** The log message about an ended worker that is not started again. */
-const DRAINED = 'a worker of before the restart has ended';
+const DRAINED = 'a worker from before the restart has ended';
 const WATCHERS = 4;
 /** Interval of pushes; longer than a quarter of a second, so that each gets a block. */
 const PUSH_MS = 400;

@@ -355,7 +355,7 @@ t.test('titles of a source: which are taken, and one that cannot be saved', asyn
   t.equal(song(), undefined, 'nothing is published that is not saved');
   t.match(
     lines.filter(({ level }) => level === 'warn'),
-    [{ channel: 'demo', message: 'a title from the stream was not taken', err: { kind: 'unavailable' } }],
+    [{ channel: 'demo', message: 'a title from the stream was not accepted', err: { kind: 'unavailable' } }],
   );
   store.isFull = false;
   await titles.titles.streamTitle('demo', 'Kept', source('encoder', 'idle'));

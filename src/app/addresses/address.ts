@@ -88,7 +88,7 @@ export class Address {
           log.info({ certFile }, 'certificate renewed');
         },
         onRefused: (reason) =>
-          log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
+          log.error({ certFile, reason }, 'the changed certificate cannot be used: keeping the old one'),
       });
     this.#port = address.port;
     this.shoutcastPort = shoutcastPortOf(address, all.addresses);

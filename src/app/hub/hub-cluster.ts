@@ -38,7 +38,7 @@ export interface ClusterParts extends EngineParts {
 const NAMES: Readonly<Record<ClusterPlace, string>> = {
   Redis: 'Redis',
   'an origin': 'the origin',
-  here: 'what all machines have in common',
+  here: 'the shared log',
 };
 
 function logPlaceOf({ url, origins }: ClusterConfig): ClusterPlace {
@@ -98,7 +98,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
         'too many changes wait to be sent: the oldest stand in the history here only',
       ),
     onBad: badRecords(repeats),
-    onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
+    onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with the shared log'),
   });
 }
 
@@ -170,7 +170,7 @@ export function observeCluster(
 ): void {
   registry.gauge(
     'airsplice_cluster_reached',
-    '1 while what all machines have in common is reached: Redis, or an origin',
+    '1 while the shared log is reached: Redis, or an origin',
     [],
     (set) => set({}, engine.isReached ? 1 : 0),
   );

@@ -22,7 +22,7 @@ export function makeCovers(core: Core, hub: Hub, turns: SendingTurns | null, reg
   });
   registry.counter(
     'airsplice_covers_total',
-    'What the hook of covers answered; dropped: too many questions were under way',
+    'Answers of the cover hook; dropped: too many requests were under way',
     ['channel', 'outcome'],
     (set) => {
       for (const [channel, counts] of covers.counts())

@@ -61,7 +61,7 @@ function makeRewinds({ config, clock, repeats }: Core): Rewinds {
     folder: join(config.data.folder, FOLDER),
     clock,
     onDamaged: (channel, err) =>
-      repeats.warn('rewind', { channel, err }, 'HLS: a part of the rewind cannot be read: it is left out'),
+      repeats.warn('rewind', { channel, err }, 'HLS: part of the rewind cannot be read: skipping it'),
   });
 }
 

@@ -86,11 +86,11 @@ export class EncoderHooks {
       onVerdict: (verdict) => this.verdicts.add(verdict),
       onTroubleChanged: (trouble) => {
         // Never with its URL, which may hold a secret.
-        if (trouble === null) log.info({ channels: channels() }, 'the hook of encoders answers again');
+        if (trouble === null) log.info({ channels: channels() }, 'the encoder hook answers again');
         else
           log.error(
             { channels: channels(), trouble },
-            'the hook of encoders does not answer: it is left alone for a while',
+            'the encoder hook does not answer: not asking it for a while',
           );
       },
     });

@@ -50,7 +50,7 @@ export class Ingest {
     this.#ignoring = new ChannelCounter(clock, (channel, titles, fields) =>
       log.warn(
         { channel, titles, fields },
-        "fields of an encoder's titles are not taken: they are unknown, or not filled in",
+        "fields of an encoder's titles were ignored: unknown, or not filled in",
       ),
     );
     const { limits } = config;

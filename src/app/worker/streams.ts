@@ -248,7 +248,7 @@ export class Streams {
       onTroubleChanged: (trouble) => {
         // Never with its URL, which may hold a secret.
         if (trouble === null) log.info('the listener hook answers again');
-        else log.error({ trouble, whenDown }, 'the listener hook does not answer: it is left alone for a while');
+        else log.error({ trouble, whenDown }, 'the listener hook does not answer: not asking it for a while');
       },
     });
   }

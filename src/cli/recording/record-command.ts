@@ -29,7 +29,8 @@ const SILENT_MS = 30_000;
 
 const ENDINGS: readonly (readonly [RegExp, string])[] = [
   // Not audio/mpegurl, a playlist.
-  [/^audio\/(mpeg|mp3|x-mpeg)(?!\w)/i, 'mp3'],
+  [/^audio\/(mpeg|mp3|mpa|x-mpeg)(?!\w)/i, 'mp3'],
+  [/^audio\/mp2(?!\w)/i, 'mp2'],
   [/^audio\/(aac|aacp|x-aac)/i, 'aac'],
   [/ogg|opus|vorbis/i, 'ogg'],
   [/flac/i, 'flac'],
@@ -153,7 +154,7 @@ class RecordSession {
     const ending = ENDINGS.find(([pattern]) => pattern.test(type))?.[1];
     if (ending === undefined)
       throw new Error(`${withoutLogin(url)} is not audio that can be recorded (${type || 'no type'})`);
-    const isFramed = ending === 'mp3' || ending === 'aac';
+    const isFramed = ending === 'mp3' || ending === 'mp2' || ending === 'aac';
     if (isSplit && !isFramed) throw new Error(`${ending} cannot be split here: MP3 and AAC can`);
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const named = `${fileText(basename(new URL(url).pathname, extname(url))) || 'stream'}-${time}`;

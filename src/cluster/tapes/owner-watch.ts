@@ -52,7 +52,7 @@ export class OwnerWatch {
 
   #onBack(node: string): void {
     const { channel, log, link, remote, onFacts } = this.#parts;
-    if (node === this.#lost) log.info({ channel, node }, 'audio comes again from the machine that feeds the channel');
+    if (node === this.#lost) log.info({ channel, node }, 'audio is back from the machine that feeds the channel');
     this.#lost = '';
     if (link.audio.listeners === 0) link.audio.want(false);
     remote.lose(Number.POSITIVE_INFINITY);

@@ -71,7 +71,7 @@ export class LogArrivals {
     if (bad !== null || 'bad' in entry) {
       onBad(`entry ${seq} of the log`, bad!);
       shared?.skip('bad' in entry ? entry.version : entry.ordered.state.version).catch(onError);
-      sender.onBad(id, retryLater('unavailable', 'The change was not taken by the cluster.', RETRY_SECONDS));
+      sender.onBad(id, retryLater('unavailable', 'The cluster did not accept the change.', RETRY_SECONDS));
       return;
     }
     const { channel, stamp, ordered, history } = entry;

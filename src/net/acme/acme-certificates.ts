@@ -97,7 +97,7 @@ export class AcmeCertificates {
     const { domains } = acme;
     const folder = certificateFolder(acme, config.data.folder);
     const files = new AcmeFiles(folder, (file) =>
-      log.error({ file }, 'a file of a certificate is damaged: it was moved aside, and is made anew'),
+      log.error({ file }, 'a certificate file was damaged: moved aside, creating a new one'),
     );
     const certificate = new AcmeCertificate(
       {
@@ -112,7 +112,7 @@ export class AcmeCertificates {
       },
       {
         onMissing: () =>
-          log.warn({ domains }, 'there is no certificate yet: it is ordered now, and TLS is refused until it is there'),
+          log.warn({ domains }, 'no certificate yet: ordering one; TLS is refused until it arrives'),
         onIssued: ({ endsMs }) => log.info({ domains, expires: new Date(endsMs).toISOString() }, 'a new certificate'),
         onFailed: (reason, pauseMs) => {
           if (this.#ending.signal.aborted) return;
@@ -123,7 +123,7 @@ export class AcmeCertificates {
           log.error({ domains, reason, againSeconds: Math.round(pauseMs / 1000) }, text);
         },
         onError: (err) =>
-          log.error({ domains, err }, 'the files of a certificate cannot be used: it is not renewed meanwhile'),
+          log.error({ domains, err }, 'the files of a certificate cannot be used: it cannot be renewed'),
       },
     );
     return certificate;

@@ -54,7 +54,7 @@ export class Reloading {
     } catch (error) {
       reloads.refused();
       const problems = (error as Error).message.split('\n');
-      log.error({ problems }, 'the configuration was not reloaded: the one in force stays');
+      log.error({ problems }, 'the configuration was not reloaded: keeping the current one');
       throw error;
     }
   }

@@ -46,6 +46,6 @@ export class DrainingWorkers {
     if (!this.#workers.has(worker)) return;
     clearTimeout(this.#workers.get(worker));
     this.#workers.delete(worker);
-    this.#log.info({ number: worker.number, pid: worker.pid }, 'a worker of before the restart has ended');
+    this.#log.info({ number: worker.number, pid: worker.pid }, 'a worker from before the restart has ended');
   }
 }

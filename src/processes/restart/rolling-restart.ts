@@ -40,13 +40,13 @@ export class RollingRestart {
     const children = this.#children;
     this.#log.info('restarting');
     const next = await this.#startNext(source).catch((error: Error) => {
-      this.#log.error({ err: error }, 'the restart has failed: the processes that ran go on');
+      this.#log.error({ err: error }, 'the restart failed: the old processes keep running');
       throw new Error(`not restarted: ${error.message}`, { cause: error });
     });
     // Until here a process that ends is started again with the configuration that was in force.
     children.source = source;
     await this.#replace(next).catch((error: Error) => {
-      throw new Error(`restarted, but ${error.message}: it is started again`, { cause: error });
+      throw new Error(`restarted, but ${error.message}: restarting it`, { cause: error });
     });
     this.#log.info('restarted');
   }
@@ -113,7 +113,7 @@ export class RollingRestart {
     const send = () => before.send({ type: 'handover', hub: next.boot.hub });
     const released = before.requests.ask(send, { key: 'released', timeoutMs: HANDOVER_MS });
     const isReleased = await released.then(...ANSWERS);
-    if (!isReleased) this.#log.error({ pid: before.pid }, 'the hub has not handed over: its encoders come again');
+    if (!isReleased) this.#log.error({ pid: before.pid }, 'the hub did not hand over: its encoders must reconnect');
     // By then the next one has everything that it can get.
     setTimeout(() => before.kill(), HANDOVER_MS).unref();
     return isReleased;

@@ -75,7 +75,7 @@ export class ServiceManager {
   #sign(fault: ServerFault): void {
     if (fault !== this.#fault) {
       this.#fault = fault;
-      if (fault !== null) this.#log.error({ fault }, 'no sign of life to the service manager');
+      if (fault !== null) this.#log.error({ fault }, 'no watchdog signal to the service manager');
       this.#say(`STATUS=${fault ?? this.#status}`);
     }
     // Signs do not pile up if systemd does not read them.
@@ -97,7 +97,7 @@ export class ServiceManager {
     return new Promise((resolve) => {
       execFile(COMMAND, lines, { env, timeout: SEND_MS }, (error) => {
         if (error !== null && !this.#hasFailed) {
-          this.#log.warn({ err: error }, `${COMMAND} has failed: the service manager does not know how this server is`);
+          this.#log.warn({ err: error }, `${COMMAND} failed: the service manager does not know the state of this server`);
         }
         this.#hasFailed = error !== null;
         resolve();

@@ -113,7 +113,7 @@ export class Supervisor {
    */
   async restart(): Promise<void> {
     if (this.#isRestarting || this.#children.isStopping || this.#onStarted !== null) {
-      this.#parts.log.warn('a restart or a stop is under way: another one is not begun');
+      this.#parts.log.warn('a restart or a stop is already under way');
       throw new Error('not restarted: a restart or a stop is under way');
     }
     this.#isRestarting = true;
@@ -257,7 +257,7 @@ export class Supervisor {
   #onStandby(child: ManagedProcess): void {
     if (child.role === 'hub' || this.#children.next.includes(child)) return;
     const { number, pid } = child;
-    this.#parts.log.error({ number, pid }, 'the program on the disk is not that of the hub: restart (SIGUSR2)');
+    this.#parts.log.error({ number, pid }, 'the program on disk is not the one that the hub runs: restart (SIGUSR2)');
     // The program changed during the restart, so that fails, and the worker is started again.
     if (this.#isRestarting) child.kill();
   }
@@ -278,7 +278,7 @@ export class Supervisor {
     }
     const againMs = slot.again(() => this.#sayRestarts());
     const fields = { process: child.role, number: child.number, ...why, againMs };
-    this.#parts.log.error(fields, 'a process has ended: it is started again');
+    this.#parts.log.error(fields, 'a process has ended: restarting it');
   }
 
   /** Reports restarts to the hub, for the metrics. */

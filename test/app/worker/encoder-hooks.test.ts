@@ -215,7 +215,7 @@ t.test('a hook that does not answer is logged with its channels', async (t) => {
   const all = `${channels}
       apart: { encoderHook: ${hookAt(other)}, sources: [{ type: encoder }] }`;
   const { port } = await startServer(t, yaml(hookAt(panel, ', breakAfter: 1, breakSeconds: 0.1'), all), undefined, log);
-  const named = (text: string) => lines.filter(({ message }) => message.startsWith(`the hook of encoders ${text}`));
+  const named = (text: string) => lines.filter(({ message }) => message.startsWith(`the encoder hook ${text}`));
   t.equal(await put(t, port, '/own', GOOD), 503);
   await until(() => named('does not').length === 1, 5000);
   panel.answer = YES;

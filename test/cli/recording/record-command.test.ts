@@ -28,10 +28,14 @@ function spliced(audio: Buffer, titleAt: Readonly<Record<number, string>>): Buff
   return Buffer.concat(parts);
 }
 
-async function upstream(t: Test, answer: (response: ServerResponse, number: number) => void): Promise<string> {
+async function upstream(
+  t: Test,
+  answer: (response: ServerResponse, number: number) => void,
+  type = 'audio/mpeg',
+): Promise<string> {
   let number = 0;
   const server = createServer((_, response) => {
-    response.writeHead(200, { 'Content-Type': 'audio/mpeg', 'icy-metaint': METAINT });
+    response.writeHead(200, { 'Content-Type': type, 'icy-metaint': METAINT });
     answer(response, number++);
   }).listen(0, '127.0.0.1');
   await new Promise((done) => server.once('listening', done));
@@ -100,6 +104,21 @@ t.test('whole: a lost connection is made again; a cue sheet and JSON beside it',
     /^FILE "show-2\.mp3" MP3\n {2}TRACK 01 AUDIO\n {4}TITLE "One"\n {4}PERFORMER "A"\n {4}INDEX 01 00:00:00\n {2}TRACK 02/,
   );
   t.match(JSON.parse(readFileSync(`${path}.json`, 'utf8')).titles.at(-1), { title: 'B - Two', startSeconds: Number });
+});
+
+t.test('MP2 has its own ending, and is cut into whole frames', async (t) => {
+  // 384 bytes each: MPEG-1 layer II, 128 kb/s, 48 kHz (ISO/IEC 11172-3, 2.4.2.3).
+  const frame = Buffer.alloc(384, 0x55);
+  frame.set([0xff, 0xfd, 0x84, 0x00]);
+  const audio = Buffer.concat(Array<Buffer>(300).fill(frame));
+  const url = await upstream(t, (response) => response.write(spliced(audio, { 0: 'A', 50: 'B' })), 'audio/mp2');
+  const out = tempFolder(t);
+  t.match(await airsplice(['record', url, '--split', '--out', out, '--seconds', '3']), { code: 0 });
+  t.strictSame(readdirSync(out).sort(), ['001-A.mp2', '002-B.mp2', 'titles.json']);
+  for (const file of ['001-A.mp2', '002-B.mp2']) {
+    const bytes = readFileSync(join(out, file));
+    t.ok(bytes.length > 40_000 && bytes.length % frame.length === 0, `${file}: ${bytes.length} bytes`);
+  }
 });
 
 t.test('a real server, for some seconds', { skip: missing('ffprobe') }, async (t) => {

@@ -101,7 +101,7 @@ for (const what of ['is silent', 'dies'] as const) {
 
 t.test('the next hub dies behind the handover: it is started again, and old workers drain all the same', async (t) => {
   const machine = await FakeMachine.start(t, { 'hub 4 go': 'dies' });
-  await t.rejects(machine.supervisor.restart(), { message: 'restarted, but the hub has ended: it is started again' });
+  await t.rejects(machine.supervisor.restart(), { message: 'restarted, but the hub has ended: restarting it' });
   await machine.advance(100);
   t.same(machine.said('drain'), ['worker 2 drain', 'worker 3 drain']);
   t.same(machine.running, ['worker 2', 'worker 3', 'worker 5', 'worker 6', 'hub 7']);

@@ -121,7 +121,7 @@ t.test('of a short grace workers have a half', async (t) => {
 
 t.test('the next hub dies behind a restart with another configuration, which is in force', async (t) => {
   const machine = await FakeMachine.start(t, { 'hub 4 go': 'dies' });
-  const message = 'restarted, but the hub has ended: it is started again';
+  const message = 'restarted, but the hub has ended: restarting it';
   await t.rejects(machine.reload('Night', { handshakes: 7 }, true), { message });
   await machine.advance(100);
   t.match(machine.names, { 'worker 5': 'Night', 'worker 6': 'Night', 'hub 7': 'Night' });
