@@ -73,7 +73,7 @@ export class NesSession {
       const path = error instanceof PathRefusal ? error.path : undefined;
       const { status, message } = asRefusal(error instanceof PathRefusal ? error.cause : error, this.#parts.onError);
       const payload = { error: STATUS_CODES[status], message };
-      this.#parts.answer(JSON.stringify({ type, id, path, statusCode: status, payload }));
+      this.#parts.answer(JSON.stringify({ type: plain(type), id: plain(id), path, statusCode: status, payload }));
     }
   }
 
@@ -150,6 +150,11 @@ export class NesSession {
   #answer(message: object): void {
     this.#parts.answer(JSON.stringify(message));
   }
+}
+
+/** For an answer. Undefined: an object or a list, which may be too deep to be written again. */
+function plain(value: unknown): unknown {
+  return typeof value === 'object' ? undefined : value;
 }
 
 /** Undefined: not a JSON object. */

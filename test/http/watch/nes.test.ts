@@ -243,6 +243,15 @@ t.test('messages that the client would never send', async (t) => {
       payload: { message: 'Message missing id' },
     });
   }
+  for (const [open, close] of [
+    ['[', ']'],
+    ['{"a":', '}'],
+  ] as const) {
+    const times = Math.floor((4096 + 50 * 160 - 100) / (open.length + close.length));
+    const deep = `${open.repeat(times)}${open === '[' ? '' : 1}${close.repeat(times)}`;
+    t.match(await say(`{"type":${deep},"id":1}`), { id: 1, statusCode: 400 }, 'as deep as a message can be');
+    t.match(await say(`{"type":"sub","id":${deep}}`), { type: 'sub', statusCode: 400 });
+  }
   const sub = { type: 'sub', id: 'x', path: '/metachannel/alpha' };
   t.strictSame(await say(sub), bad('sub', 'x', 'Connection is not initialized'));
   for (const version of [2, '1', undefined]) t.equal((await say({ ...HELLO, version })).statusCode, 400);
