@@ -36,7 +36,7 @@ export interface TapeServerParts {
   /** PEM; undefined: without TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly secret: Buffer;
-  /** Whether other nodes know this one by this host. A request for another machine is refused. */
+  /** Whether other nodes know this one by this host. A request for another machine is refused, before anything is proved. */
   isOwnHost(host: string): boolean;
   /** False: there is no such channel, or its tape is not available here now. */
   onTape(request: TapeRequest, stream: Duplex): boolean;
@@ -182,6 +182,11 @@ export class TapeServer {
       response.writeHead(426, { Upgrade: PROTOCOL, Connection: 'Upgrade, close', 'Content-Length': 0 }).end();
       return;
     }
+    // A proof for another address could be passed on from there.
+    if (!this.#isForUs(request)) {
+      response.writeHead(403, { 'Content-Length': 0 }).end();
+      return;
+    }
     const nonces = { client: given.nonce, server: newNonce() };
     this.#nonces.set(request.socket, nonces);
     const proof = proofOf(this.#parts.secret, { by: 'server', ...nonces, ...askedOf(request) });
@@ -194,11 +199,13 @@ export class TapeServer {
     const nonces = this.#nonces.get(request.socket);
     this.#nonces.delete(request.socket);
     if (given === null || given.proof === null || nonces?.client !== given.nonce) return false;
-    // An origin may be configured by any name; other addresses come from Redis or the origin.
-    const isForAnother =
-      !(request.url ?? '').startsWith('/-/log?') && !this.#parts.isOwnHost(request.headers.host ?? '');
-    if (isForAnother) return false;
+    if (!this.#isForUs(request)) return false;
     return isProof(this.#parts.secret, { by: 'client', ...nonces, ...askedOf(request) }, given.proof);
+  }
+
+  /** Whether this machine is asked. An origin may be configured by any name; other addresses come from Redis or the origin. */
+  #isForUs({ url = '', headers }: IncomingMessage): boolean {
+    return url.startsWith('/-/log?') || this.#parts.isOwnHost(headers.host ?? '');
   }
 }
 

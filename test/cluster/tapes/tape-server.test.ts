@@ -222,6 +222,36 @@ t.test('a server at another address learns nothing that lets it in', async (t) =
   );
 });
 
+t.test('a server at another address cannot have a node prove the secret for it', async (t) => {
+  const { port } = await openServer(t);
+  const heard: string[] = [];
+  // It passes the first question on to a node, and the answer back; then it says itself that the link begins.
+  const liar = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (question) => {
+      const there = connect(port, '127.0.0.1', () => there.write(question));
+      there.on('error', () => undefined);
+      there.once('data', (answer) => {
+        there.destroy();
+        heard.push(String(answer));
+        socket.write(answer);
+        socket.on('data', () => {
+          socket.write(
+            'HTTP/1.1 101 Switching Protocols\r\nUpgrade: airsplice-tape\r\nConnection: Upgrade\r\n\r\na made-up tape',
+          );
+        });
+      });
+    });
+  });
+  await new Promise<void>((done) => liar.listen(0, '127.0.0.1', done));
+  t.teardown(() => liar.close());
+  const url = `http://127.0.0.1:${(liar.address() as { port: number }).port}`;
+  await t.rejects(askForTape(url, 'live', 'listen', OPTIONS), /does not answer as a machine of a cluster/);
+  await t.rejects(askForSessions(url, OPTIONS), /does not answer as a machine of a cluster/);
+  t.equal(heard.length, 2);
+  t.notMatch(heard.join(), /proof/);
+});
+
 t.test('a connection that says nothing does not stay, nor one that was refused', async (t) => {
   const { port, host } = await openServer(t);
   const silent = new Stranger(t, port);
