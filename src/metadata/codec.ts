@@ -19,11 +19,39 @@ export function decode<T>(schema: z.ZodType<T>, text: string): T {
 
 /** Parses a text that more than one schema checks. @throws CheckError */
 export function parse(text: string): unknown {
+  if (isDeep(text)) throw new CheckError('it is nested too deeply');
   try {
     return JSON.parse(text);
   } catch {
     throw new CheckError('it is not JSON');
   }
+}
+
+/** Of objects and lists; we write a dozen. Unknown members are kept, and from some thousand levels on cannot be written again. */
+const MAX_LEVELS = 100;
+const [QUOTE, BACKSLASH, LIST, LIST_END, OBJECT, OBJECT_END] = Array.from('"\\[]{}', (sign) => sign.charCodeAt(0));
+
+function isDeep(text: string): boolean {
+  if (text.length <= 2 * MAX_LEVELS) return false;
+  let level = 0;
+  for (let i = 0; i < text.length; i++) {
+    const sign = text.charCodeAt(i);
+    if (sign === QUOTE) i = textEnd(text, i + 1);
+    else if (sign === LIST || sign === OBJECT) {
+      if (++level > MAX_LEVELS) return true;
+    } else if (sign === LIST_END || sign === OBJECT_END) level--;
+  }
+  return false;
+}
+
+/** The offset of the quote that ends a string. @param from the offset behind the one that begins it */
+function textEnd(text: string, from: number): number {
+  for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
+    let first = end;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((end - first) % 2 === 0) return end;
+  }
+  return text.length;
 }
 
 /** @param most maximum number of bytes */

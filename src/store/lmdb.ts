@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { retryLater } from '../base/refusal.js';
+import { parse } from '../metadata/codec.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import { LmdbFigures } from './lmdb-figures.js';
 import { type HistoryText, LmdbHistory } from './lmdb-history.js';
@@ -243,7 +244,7 @@ class LmdbStore implements Store {
 
   document(name: string): unknown {
     try {
-      return JSON.parse(this.#documents.get(name) ?? '');
+      return parse(this.#documents.get(name) ?? '');
     } catch {
       return undefined;
     }

@@ -4,6 +4,7 @@
  */
 
 import { printable } from '../base/printable.js';
+import { parse } from '../metadata/codec.js';
 import { contentTag } from '../metadata/etag.js';
 import { playId } from '../metadata/record.js';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../now-playing/state.js';
@@ -27,9 +28,9 @@ const PLAIN_ID = /^[\w-]{1,64}$/;
 export function parseState(channel: string, text: string): SalvagedState {
   let stored: { format?: unknown; state?: unknown } | null;
   try {
-    stored = JSON.parse(text);
-  } catch {
-    return { state: EMPTY_STATE, bad: ['it is not JSON'] };
+    stored = parse(text) as typeof stored;
+  } catch (error) {
+    return { state: EMPTY_STATE, bad: [(error as Error).message] };
   }
   const { state, bad } = salvageState(channel, stored?.state);
   if (stored?.format === FORMAT) return { state, bad };
@@ -61,7 +62,7 @@ export function isSamePlay(one: HistoryEntry, other: HistoryEntry): boolean {
 /** Null: it is malformed, or of another channel. */
 export function parseEntry(channel: string, text: string): HistoryEntry | null {
   try {
-    return readEntry(channel, (JSON.parse(text) as { entry?: unknown } | null)?.entry);
+    return readEntry(channel, (parse(text) as { entry?: unknown } | null)?.entry);
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { z } from 'zod';
-import { bytes, decode, encode, mapOf } from '../../src/metadata/codec.js';
+import { bytes, decode, encode, mapOf, parse } from '../../src/metadata/codec.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
 
 const MAX_BYTES = 4;
@@ -43,4 +43,18 @@ t.test('what cannot be read names the member', async (t) => {
   refused(encode({ ...value, headers: { a: 'b' } }), /^headers: /);
   refused(encode({ ...value, headers: [['a', 1]] }), /^headers\.0\.1: /);
   refused(encode({ ...value, headers: Array(3).fill(['a', 'b']) }), /^headers: /);
+});
+
+t.test('at most a hundred levels: what is kept, known or not, can be written again', async (t) => {
+  const list = (levels: number, inside: string) => '['.repeat(levels) + inside + ']'.repeat(levels);
+  const inside = JSON.stringify({ '[': `"\\${'[{'.repeat(200)}\\`, '\\': [] });
+  t.strictSame(parse(list(98, inside)), JSON.parse(list(98, inside)), 'brackets of texts are none');
+  for (const [text, is] of [
+    [list(99, inside), 'one more'],
+    ['{"a":'.repeat(101), 'cut off'],
+    [list(100_000, ''), 'very deep'],
+  ] as const)
+    t.throws(() => parse(text), { name: CheckError.name, message: 'it is nested too deeply' }, is);
+  t.throws(() => parse(`"${'x'.repeat(300)}`), { message: 'it is not JSON' }, 'a text without an end');
+  t.strictSame(parse(JSON.stringify(Array(1000).fill([{}]))), Array(1000).fill([{}]), 'beside each other');
 });

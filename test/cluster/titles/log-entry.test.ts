@@ -40,6 +40,9 @@ function entryOf(fields: Readonly<Record<string, string>>, id = '41-0') {
 const withNow = (now: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, now: { ...NOW, ...now } } });
 const withState = (state: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, ...state } });
 
+/** Written once; a server that keeps it cannot write it again, deeper in its stack. */
+const DEEP: unknown = JSON.parse('[{"a":'.repeat(1000) + 1 + '}]'.repeat(1000));
+
 /** Last values as another program may have written them, and what is reported of each. */
 const BAD_ORDERED: readonly (readonly [text: string, said: RegExp])[] = [
   ['', /not JSON/],
@@ -68,6 +71,9 @@ const BAD_ORDERED: readonly (readonly [text: string, said: RegExp])[] = [
   [withNow({ extdata: '"text"' }), /extdata: /],
   [withNow({ extdata: `${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}` }), /extdata: is too deep/],
   [withNow({ stamp: 2 ** 60 }), /stamp/],
+  [withNow({ later: DEEP }), /nested too deeply/],
+  [withState({ later: DEEP }), /nested too deeply/],
+  [JSON.stringify({ ...ORDERED, later: DEEP }), /nested too deeply/],
   [withState({ version: 1.5 }), /state\.version/],
   [withState({ version: 2 ** 60 }), /state\.version/],
   [withState({ held: 'none' }), /state\.held/],
