@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { network, text, whole } from '../config/field.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { counted, moment } from '../metadata/record-schema.js';
+import { check, counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 import { MAX_RENEWED, NO_LOGINS } from './logins.js';
 import {
@@ -84,6 +84,9 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   endLogin: endedLogin,
 };
 
+/** Id of a token → when it was used last. */
+const tokensUsed = z.record(z.string().max(256), moment);
+
 /** Schemas of questions to all processes, and of their answers. */
 export const PROCESS_QUESTIONS: Readonly<
   Record<ProcessQuestion, { readonly ask: z.ZodType; readonly answer: z.ZodType }>
@@ -118,7 +121,7 @@ export const PROCESS_QUESTIONS: Readonly<
     }),
   },
   log: { ask: z.looseObject({ afterMs: z.number() }), answer: rows(logRow) },
-  used: { ask: nothing, answer: z.record(z.string().max(256), moment) },
+  used: { ask: nothing, answer: tokensUsed },
 };
 
 const states = z.looseObject({
@@ -129,6 +132,46 @@ const states = z.looseObject({
   logins: logins.default({ key: NO_LOGINS.key, ended: [] }),
 });
 export const adminState: z.ZodType<AdminState> = states;
+
+const MAX_REASONS = 10;
+
+export interface SalvagedAdmin {
+  readonly state: AdminState;
+  /** When tokens were used last. */
+  readonly used: Record<string, number>;
+  /** What could not be read, for a person: at most MAX_REASONS of it. */
+  readonly bad: readonly string[];
+}
+
+/**
+ * What operators made, as far as it can be read: the store may be damaged, or of another version. Of logins all is kept or nothing: an ended one
+ * that is left out would be valid again. @param state undefined: there is none
+ */
+export function salvageAdmin(state: unknown, used: unknown): SalvagedAdmin {
+  const bad: string[] = [];
+  const read = <T>(what: string, schema: z.ZodType<T>, value: unknown): readonly T[] => {
+    if (value === undefined) return [];
+    const { value: found, bad: reason } = check(schema, value);
+    if (reason === null) return [found];
+    if (bad.length < MAX_REASONS) bad.push(`${what}: ${reason}`);
+    return [];
+  };
+  const [given = {}] = read('the state', z.looseObject({}), state);
+  const list = <T>(name: string, row: z.ZodType<T>): readonly T[] => {
+    const [all = []] = read(name, z.array(z.unknown()).max(MAX_ROWS), given[name]);
+    return all.flatMap((each, i) => read(`${name}.${i}`, row, each));
+  };
+  return {
+    state: {
+      blocks: list('blocks', block),
+      tokens: list('tokens', token),
+      fallbacks: list('fallbacks', fallback),
+      logins: read('logins', logins, given['logins'])[0] ?? NO_LOGINS,
+    },
+    used: { ...read('tokens used', tokensUsed, used)[0] },
+    bad,
+  };
+}
 
 function rows(row: z.ZodObject) {
   return z.array(row.loose()).max(MAX_ROWS);

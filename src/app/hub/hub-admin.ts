@@ -3,18 +3,18 @@
  * tokens, fallbacks), which is kept in the store. The one writer of that state: changes run one after the other, and are in force once durable.
  */
 
-import {
-  type AdminBlock,
-  type AdminState,
-  type ChannelFallback,
-  type ChannelSources,
-  type ClusterReport,
-  type HubQuestion,
-  type HubQuestions,
-  type MadeToken,
-  NO_ADMIN_STATE,
-  type SourceReport,
+import type {
+  AdminBlock,
+  AdminState,
+  ChannelFallback,
+  ChannelSources,
+  ClusterReport,
+  HubQuestion,
+  HubQuestions,
+  MadeToken,
+  SourceReport,
 } from '../../admin/admin-reports.js';
+import { salvageAdmin } from '../../admin/admin-schema.js';
 import { changed, currentLogins, withEnded, withKey } from '../../admin/logins.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import { SerialQueue } from '../../base/serial-queue.js';
@@ -33,6 +33,7 @@ const USED = 'tokens used';
 /** How often it is saved when tokens were used last. */
 const USED_MS = 60_000;
 const RETRY_SECONDS = 2;
+const BAD_STATE = 'a part of what operators have made cannot be read, and is left out';
 
 /** Id of a token, or channel and place of one of the configuration → when it was used last. */
 type Used = Record<string, number>;
@@ -57,7 +58,7 @@ export class HubAdmin {
   readonly #store: DocumentStore;
   readonly #output: HubAdminOutput;
   readonly #answers: HubAnswers;
-  #state = NO_ADMIN_STATE;
+  #state: AdminState;
   #isRemoving = false;
   readonly #changes = new SerialQueue();
   #used: Used;
@@ -70,8 +71,9 @@ export class HubAdmin {
     this.#channels = channels;
     this.#store = store;
     this.#output = output;
-    this.#used = { ...(store.document(USED) as Used | undefined) };
-    this.#state = { ...NO_ADMIN_STATE, ...(store.document(DOCUMENT) as Partial<AdminState> | undefined) };
+    const { state, used, bad } = salvageAdmin(store.document(DOCUMENT), store.document(USED));
+    [this.#state, this.#used] = [state, used];
+    if (bad.length > 0) core.log.warn({ reasons: bad }, BAD_STATE);
     this.#answers = {
       cluster: async () => output.cluster?.() ?? null,
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),

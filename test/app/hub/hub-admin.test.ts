@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
+import { NO_ADMIN_STATE } from '../../../src/admin/admin-reports.js';
 import { makeCore } from '../../../src/app/core.js';
 import { HubAdmin } from '../../../src/app/hub/hub-admin.js';
 import { Channel } from '../../../src/channel/channel.js';
@@ -110,4 +111,51 @@ t.test('what a worker asks again, since the hub ended before it answered, is don
   t.strictSame(await made(), [...'12345678']);
   for (let i = 0; i < 2; i++) await admin.answer('rotateToken', { id: '1', made: token('9'), untilMs: null });
   t.strictSame(await made(), [...'23456789']);
+});
+
+t.test('whatever the store has of operators, the server starts, with what can be read of it', async (t) => {
+  const block = { network: '192.0.2.7', untilMs: 4e12, reason: '', by: 'boss', sinceMs: 1 };
+  const login = { id: 'x'.repeat(22), user: 'boss', untilMs: 4e12 };
+  const logins = { key: 'k'.repeat(43), ended: [login] };
+  const whole = { blocks: [block], tokens: [], fallbacks: [], logins };
+  const cases: readonly (readonly [stored: unknown, state: object, reasons: readonly RegExp[]])[] = [
+    [undefined, NO_ADMIN_STATE, []],
+    [whole, whole, []],
+    [{ ...whole, later: 1 }, whole, []],
+    [7, NO_ADMIN_STATE, [/the state/]],
+    [null, NO_ADMIN_STATE, [/the state/]],
+    [{ ...whole, blocks: 5 }, { ...whole, blocks: [] }, [/^blocks: /]],
+    [{ ...whole, blocks: [block, null, { ...block, network: 'x' }] }, whole, [/^blocks\.1: /, /^blocks\.2: network/]],
+    [{ ...whole, tokens: [{}], fallbacks: { a: 1 } }, whole, [/^tokens\.0: /, /^fallbacks: /]],
+    [
+      { ...whole, logins: { ...logins, ended: [login, {}] } },
+      { ...whole, logins: NO_ADMIN_STATE.logins },
+      [/^logins: /],
+    ],
+    [{ ...whole, logins: null }, { ...whole, logins: NO_ADMIN_STATE.logins }, [/^logins: /]],
+  ];
+  for (const [stored, state, reasons] of cases) {
+    for (const used of [{ id: 5 }, [], 'x', null, { id: null }]) {
+      const { log, lines } = keepLines();
+      const clock = new FakeClock();
+      const config = loadConfig('/nowhere/config.yaml', {}, ONE_CHANNEL);
+      const store = new MemoryStore();
+      if (stored !== undefined) await store.saveDocument('admin', stored);
+      await store.saveDocument('tokens used', used);
+      const put: unknown[] = [];
+      const admin = new HubAdmin(makeCore(config, clock, log), new Map(), store, {
+        onState: (each) => put.push(each),
+        used: async () => [],
+        hlsOf: () => 'resting',
+      });
+      admin.restore();
+      t.match(put, [state], JSON.stringify(stored));
+      await admin.answer('beginLogins', null);
+      t.match(await admin.answer('state', null), { blocks: (state as typeof whole).blocks });
+      const said = lines.flatMap((line) => (line['reasons'] as readonly string[] | undefined) ?? []);
+      const ofState = said.filter((reason) => !reason.startsWith('tokens used'));
+      t.equal(ofState.length, reasons.length);
+      t.match(ofState, reasons);
+    }
+  }
 });
