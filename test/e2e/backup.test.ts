@@ -226,6 +226,22 @@ async function emptyStore(folder: string): Promise<Buffer> {
   return readFileSync(join(folder, 'airsplice.mdb'));
 }
 
+t.test(
+  'a configuration of some thousand channels comes out of a backup; one too long for any makes none',
+  async (t) => {
+    const [folder, data] = [tempFolder(t), join(tempFolder(t), 'data')];
+    const long = demoYaml() + `# ${'x'.repeat(97)}\n`.repeat(50_000);
+    const file = madeBackup(folder, await emptyStore(tempFolder(t)), {}, long);
+    const config = join(folder, 'a.yaml');
+    t.match(await airsplice(['restore', file, '--config', config, '--data', data]), { code: 0 });
+    t.ok(readFileSync(config).equals(Buffer.from(long)));
+    t.throws(
+      () => madeBackup(folder, Buffer.alloc(512), {}, 'x'.repeat(2 ** 26 + 1)),
+      /the configuration is larger than a backup can be/,
+    );
+  },
+);
+
 t.test('a backup does not decide where it is put, by its manifest or its configuration', async (t) => {
   const folder = tempFolder(t);
   const [home, here] = [join(folder, 'home'), join(folder, 'here')];

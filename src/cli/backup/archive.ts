@@ -15,9 +15,10 @@ const FORMAT = 1;
 
 const BLOCK = 512;
 const PIECE_BYTES = 1_048_576;
-/** The largest size that ustar can express, and more than any manifest or configuration has. */
+/** The largest size that ustar can express, and more than any configuration or manifest has. */
 const MAX_STORE_BYTES = 8_589_934_591;
-const MAX_TEXT_BYTES = 4_194_304;
+const MAX_CONFIG_BYTES = 67_108_864;
+const MAX_MANIFEST_BYTES = 4_194_304;
 /** Longest text in a manifest. */
 const MAX_CHARACTERS = 4096;
 
@@ -44,6 +45,7 @@ interface Origin {
 
 /** @param target an open, empty file @param store path of a file that must not change meanwhile */
 export function writeArchive(target: number, made: Origin, config: Buffer, store: string): Manifest {
+  if (config.length > MAX_CONFIG_BYTES) throw new Error('the configuration is larger than a backup can be');
   const source = openSync(store, 'r');
   try {
     const digest = createHash('sha256');
@@ -83,9 +85,9 @@ export interface OpenArchive {
 /** Throws an Error if the backup is not valid. @param file open */
 export function readArchive(file: number): OpenArchive {
   const { size } = fstatSync(file);
-  const first = member(file, 0, size, MANIFEST_NAME, MAX_TEXT_BYTES);
+  const first = member(file, 0, size, MANIFEST_NAME, MAX_MANIFEST_BYTES);
   const manifest = manifestOf(textAt(file, first.at, first.bytes).toString('utf8'));
-  const second = member(file, first.end, size, CONFIG_NAME, MAX_TEXT_BYTES);
+  const second = member(file, first.end, size, CONFIG_NAME, MAX_CONFIG_BYTES);
   const third = member(file, second.end, size, STORE_NAME, MAX_STORE_BYTES);
   const config = textAt(file, second.at, second.bytes);
   const said = manifest.files;
