@@ -7,8 +7,8 @@ import net from 'node:net';
 import { join } from 'node:path';
 
 export const MAX_COMMAND_BYTES = 4096;
-/** Enough for the reload plan of a thousand channels. */
-const MAX_ANSWER_BYTES = 1_048_576;
+/** Enough for the reload plan of some hundred thousand changes. */
+const MAX_ANSWER_BYTES = 67_108_864;
 
 /** What was done, or why the command was refused. */
 export type ControlAnswer = { readonly done: string } | { readonly refused: string };

@@ -3,12 +3,12 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { controlPath, MAX_COMMAND_BYTES } from '../../../src/cli/control-client.js';
+import { control, controlPath, MAX_COMMAND_BYTES } from '../../../src/cli/control-client.js';
 import { ASK_MS, MAX_COMMANDS, openControlSocket } from '../../../src/processes/supervisor/control-socket.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until, untilPromised } from '../../kit/until.js';
 
-async function open(t: Test): Promise<{ connect(): Socket; asked: string[]; finish(): void }> {
+async function open(t: Test): Promise<{ folder: string; connect(): Socket; asked: string[]; finish(): void }> {
   const folder = tempFolder(t);
   const asked: string[] = [];
   let finish = () => {};
@@ -31,8 +31,13 @@ async function open(t: Test): Promise<{ connect(): Socket; asked: string[]; fini
     t.teardown(() => socket.destroy());
     return socket.on('error', () => undefined);
   };
-  return { connect, asked, finish };
+  return { folder, connect, asked, finish };
 }
+
+t.test('a long answer, such as the plan of a reload that changes each of many channels', async (t) => {
+  const { folder } = await open(t);
+  t.equal((await control(folder, 'reload', new AbortController().signal)).length, 4_000_000);
+});
 
 t.test('silent, slow, endless, deaf, and who never closes: each is ended', async (t) => {
   const { connect, asked } = await open(t);
