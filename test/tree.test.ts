@@ -126,7 +126,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/terminal/terminal': ['cli/status-command', 'cli/status-table', 'cli/watch-command'],
   'cli/backup/restore': ['e2e/backup'],
   'cluster/titles/log-arrivals': ['cluster/titles/cluster-engine', 'behaviour/cluster-titles'],
-  'cluster/titles/node-link': ['cluster/titles/cluster-engine'],
   'cluster/titles/ordered': ['cluster/titles/merge'],
   'cluster/tapes/other-machines': ['cluster/tapes/shared-tapes', 'e2e/cluster', 'long/lying-peers'],
   'cluster/tapes/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],

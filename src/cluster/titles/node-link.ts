@@ -51,16 +51,14 @@ const PAST_ENTRIES = 10;
 const CLOCK_ASKS = 3;
 /** Between two attempts; the same after a refusal. */
 const [RETRY_MS, REFUSED_MS] = [200, 2000];
-const FORGOTTEN = 'it was emptied, or has other data';
+const [FORGOTTEN, UNWAITING] = ['it was emptied, or has other data', 'it answers before there is an entry of its log'];
 
 export class NodeLink {
   readonly #parts: NodeLinkParts;
   #log: SharedLog | null = null;
   #epoch = '';
   #seq = 0;
-  /**
-   * Besides new entries it reads past ones, from the first to the last at the joining, for the history only, since the last values are known.
-   */
+  /** It reads past entries too, from the first to the last at the joining, for the history only: the last values are known. */
   #isReadingPast = false;
   /** Whether to read them once more after that. */
   #rereads = false;
@@ -247,7 +245,9 @@ export class NodeLink {
           await learnTime(log, this.#parts.time);
           checkedMs = performance.now();
         }
+        const askedMs = performance.now();
         const entries = await log.entriesAfter(this.#seq, this.#most, READ_WAIT_MS);
+        if (entries.length === 0 && performance.now() - askedMs < READ_WAIT_MS / 2) return this.refused(log, UNWAITING);
         const isAll = entries.length < this.#most;
         if (isAll) this.#readMs = performance.now();
         if (isAll && !this.#isReadingPast) this.#most = READ_ENTRIES;
