@@ -3,7 +3,13 @@
  * listener, so a source that is more than `aheadMs` ahead is not read until time has caught up. One that fell behind may catch up at
  * once: the account never goes below zero. Invariant: since a source that must wait is not processed (intake.ts), it is ahead by
  * `aheadMs` and one frame at most, and no wait is longer than that frame.
+ *
+ * A little of a lead is forgotten, since no clock is exact: a source that is connected for days would be ahead by more and more, and be paused
+ * for good. Its unread audio would wait in the network, behind its titles, until the source drops some.
  */
+
+/** Sound cards are fast by a ten-thousandth at most. A source that is ahead is forgiven this part of its audio: 17 s a day. */
+const FORGOTTEN = 1 / 5000;
 
 /**
  * How much a source may be given at once: it then waits for a fraction of a second at a time, however large its chunks are, and the switch
@@ -32,7 +38,7 @@ export class Pacer {
 
   /** Counts audio; returns for how many milliseconds the source must not be read (0: go on). */
   book(durationMs: number, nowMs: number): number {
-    this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + durationMs;
+    this.#paidUntilMs = Math.max(this.#paidUntilMs - FORGOTTEN * durationMs, nowMs) + durationMs;
     return Math.max(0, this.#paidUntilMs - nowMs - this.#options.aheadMs);
   }
 
@@ -74,7 +80,8 @@ export class AirPacer {
 
   /** Counts audio that goes on air; returns for how many milliseconds its source must not be read, at most as long as the audio plays. */
   book(durationMs: number, nowMs: number): number {
-    const aheadMs = this.aheadMs(nowMs) + durationMs;
+    const beforeMs = this.aheadMs(nowMs);
+    const aheadMs = Math.max(beforeMs - FORGOTTEN * durationMs, Math.min(beforeMs, 0)) + durationMs;
     this.#untilMs = nowMs + aheadMs;
     return Math.min(durationMs, Math.max(0, aheadMs - this.#options.aheadMs));
   }
