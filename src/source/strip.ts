@@ -101,9 +101,10 @@ function titleIn(block: Buffer, charset: string | undefined): SourceTitle | unde
     const from = quote + QUOTE_BEFORE.length;
     const close = text.indexOf(QUOTE_AFTER, from);
     const value = close < 0 ? text.slice(from).replace(/'?;?$/, '') : text.slice(from, close);
-    const name = text.slice(at, quote);
-    if (name === 'StreamTitle') title = value;
-    else if (name === 'StreamUrl') url = value;
+    // Some put a blank or a line end between fields.
+    const name = text.slice(at, quote).trim().toLowerCase();
+    if (name === 'streamtitle') title = value;
+    else if (name === 'streamurl') url = value;
     at = close < 0 ? text.length : close + QUOTE_AFTER.length;
   }
   if (title === undefined) return undefined;

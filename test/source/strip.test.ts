@@ -40,13 +40,15 @@ t.test('blocks are taken out whatever the split: at every byte', async (t) => {
   t.pass(`${body.length} splits`);
 });
 
+/** The titles in a block. */
+function read(block: string): SourceTitle[] {
+  const titles: SourceTitle[] = [];
+  const body = icyBody(Buffer.alloc(200), 100, new Map([[0, block]]));
+  new IcyStripper(100).read(body, { onAudio: () => undefined, onTitle: (title) => void titles.push(title) });
+  return titles;
+}
+
 t.test('a StreamUrl is a cover only where it is a picture on the web', async (t) => {
-  const read = (block: string) => {
-    const titles: SourceTitle[] = [];
-    const body = icyBody(Buffer.alloc(200), 100, new Map([[0, block]]));
-    new IcyStripper(100).read(body, { onAudio: () => undefined, onTitle: (title) => void titles.push(title) });
-    return titles;
-  };
   const parts = { artist: 'A', song: 'B', separator: ' - ' };
   for (const url of ['http://x.example/a.PNG', 'https://x.example/a/b.webp#1', 'https://x.example/%C3%BC.jpeg']) {
     t.strictSame(read(`StreamTitle='A - B';StreamUrl='${url}';`), [{ ...parts, cover: url }], url);
@@ -64,6 +66,21 @@ t.test('a StreamUrl is a cover only where it is a picture on the web', async (t)
   ]) {
     t.strictSame(read(`StreamTitle='A - B';StreamUrl='${url}';`), ['A - B'], url);
   }
+});
+
+t.test('blanks and line ends between fields, names in any case; a longer name is another one', async (t) => {
+  const url = 'https://x.example/1.jpg';
+  const titled = { artist: 'A', song: 'B', separator: ' - ', cover: url };
+  for (const block of [
+    `StreamTitle='A - B'; StreamUrl='${url}';`,
+    `StreamUrl='${url}'; StreamTitle='A - B';`,
+    `StreamTitle='A - B';\r\nStreamUrl='${url}';\r\n`,
+    ` streamtitle='A - B';streamurl='${url}';`,
+    `STREAMTITLE='A - B';\tStreamURL ='${url}'`,
+  ])
+    t.strictSame(read(block), [titled], JSON.stringify(block));
+  t.strictSame(read("MyStreamTitle='x';StreamTitle='A - B';NextStreamTitle='y';"), ['A - B']);
+  t.strictSame(read(`StreamTitle='A - B';MyStreamUrl='${url}';`), ['A - B']);
 });
 
 t.test('a metaint that is no whole number is none: what follows is audio, and comes to an end', async (t) => {
