@@ -24,8 +24,9 @@ export type SourceTitle =
       readonly song: string;
       readonly separator?: string;
       readonly cover: string;
-      /** As in a track; only a file's titles have these. */
+      /** As in a track; in Ogg, and of a file. */
       readonly album?: string;
+      /** Only a file's titles have these. */
       readonly durationSeconds?: number;
       readonly id?: string;
     };

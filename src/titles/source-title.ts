@@ -24,7 +24,12 @@ export function plainTitle(
   const title =
     typeof sourceTitle === 'string'
       ? partsOf(oneLine(read(sourceTitle)), origin)
-      : { ...sourceTitle, artist: read(sourceTitle.artist), song: read(sourceTitle.song) };
+      : {
+          ...sourceTitle,
+          artist: read(sourceTitle.artist),
+          song: read(sourceTitle.song),
+          album: cutTitle(read(sourceTitle.album ?? ''), textBytes),
+        };
   let unfilled = 0;
   const [artist, song] = [title.artist, title.song].map((part) => {
     const text = cutTitle(part, textBytes);

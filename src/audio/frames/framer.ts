@@ -9,6 +9,7 @@
  * bytes of tags past MAX_TAGS_BYTES. Memory is one scratch buffer of SCRATCH_BYTES, whatever the input. Owned by one source.
  */
 
+import type { SaidTitle } from '../ogg/ogg-link.js';
 import { type Frame, firstFrame } from './frame.js';
 import {
   APE_HEADER_BYTES,
@@ -43,7 +44,7 @@ export interface FrameSink {
   /** The charset of titles that are not UTF-8. Absent: Windows-1252. */
   readonly charset?: string | undefined;
   /** A title in the stream, before the next frame. */
-  onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
+  onTitle?(title: SaidTitle): void;
 }
 
 /** A framer's position in its stream, as plain data, with which another one resumes. */

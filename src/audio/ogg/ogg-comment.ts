@@ -68,13 +68,14 @@ export function keptComments({ vendor, list }: Comments): Comments {
 }
 
 /**
- * The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES.
+ * The values of all comments of this name (in capitals), each once; of a longer one the first LIST_BYTES.
  * @param charset the charset of values that are not UTF-8: some encoders write in that of their system
  */
-export function commentOf({ list }: Comments, name: string, charset?: string): string {
-  const found = list.find((comment) => nameOf(comment) === name);
+export function commentsOf({ list }: Comments, name: string, charset?: string): string[] {
   const start = name.length + 1;
-  return found === undefined ? '' : decodeTitle(found.subarray(start, start + LIST_BYTES), charset);
+  const found = list.filter((comment) => nameOf(comment) === name);
+  const values = found.map((comment) => decodeTitle(comment.subarray(start, start + LIST_BYTES), charset));
+  return [...new Set(values)].filter((value) => value !== '');
 }
 
 /** A comment packet. @param comments as from keptComments @param tags replace the encoder's own; null: these stay */

@@ -9,9 +9,10 @@
  */
 
 import type { Tags } from '../../metadata/icy.js';
-import { cleanText } from '../../metadata/text.js';
+import { cleanText, cutBytes } from '../../metadata/text.js';
+import { splitTitle } from '../../metadata/title.js';
 import { type OggFacts, readIdentification } from './ogg-codec.js';
-import { type Comments, commentOf, commentPacket, keptComments, readComments } from './ogg-comment.js';
+import { type Comments, commentPacket, commentsOf, keptComments, readComments } from './ogg-comment.js';
 import { FIRST, PageWriter } from './ogg-page.js';
 
 /** In Opus' identification (RFC 7845, section 5.1). */
@@ -19,12 +20,25 @@ const PRE_SKIP_AT = 10;
 /** A number of 16 bits. */
 const MAX_PRE_SKIP = 0xffff;
 
+/** All artists of a title. */
+const MAX_ARTIST_BYTES = 4096;
+
+/** A title as the comments of a link say it. Both parts "": none. */
+export interface SaidTitle {
+  readonly artist: string;
+  readonly song: string;
+  readonly separator?: string;
+  readonly cover: string;
+  readonly album: string;
+}
+
 /** A link of an encoder's stream. Two links are the same only if they are the same object. */
 export class OggLink {
   readonly facts: OggFacts;
-  /** The artist in its comments; `""`: none. */
+  /** The artists in its comments; `""`: none. */
   readonly artist: string;
   readonly title: string;
+  readonly album: string;
   readonly #comments: Comments;
   readonly #identification: Buffer;
   readonly #setup: Buffer | null;
@@ -38,8 +52,21 @@ export class OggLink {
     const all = readComments(comments!, codec);
     this.#comments = keptComments(all);
     this.#setup = codec === 'vorbis' ? Buffer.from(setup!) : null;
-    this.artist = cleanText(commentOf(all, 'ARTIST', charset));
-    this.title = cleanText(commentOf(all, 'TITLE', charset));
+    const first = (name: string) => cleanText(commentsOf(all, name, charset)[0] ?? '');
+    this.artist = cleanText(cutBytes(commentsOf(all, 'ARTIST', charset).join(', '), MAX_ARTIST_BYTES));
+    this.title = first('TITLE');
+    this.album = first('ALBUM');
+  }
+
+  /** Whether its comments name a title or an artist. */
+  get isTitled(): boolean {
+    return this.title !== '' || this.artist !== '';
+  }
+
+  /** Without an artist its title is a line: what updates call `song` Icecast writes so. */
+  get saidTitle(): SaidTitle {
+    const { artist, title, album } = this;
+    return { ...(artist === '' ? splitTitle(title) : { artist, song: title }), cover: '', album };
   }
 
   /** Its header packets. @param tags the title in force; null: the encoder's own stays @param preSkip see LinkHead */

@@ -10,7 +10,7 @@
 import { isFilled, type OggPage } from './ogg-page.js';
 import type { OggFramerState, OggPageState } from './ogg-state.js';
 
-/** A larger packet is not a stream's audio; comments that hold a picture may come near. */
+/** A larger packet is not a stream's audio; of comments with a picture that are larger the beginning is kept, in which the title is. */
 export const MAX_PACKET_BYTES = 1024 * 1024;
 
 const NO_PAGE: OggPage = {
@@ -88,7 +88,7 @@ export class OggPackets {
     return this.#lacing < this.page.lacings.length;
   }
 
-  /** The next packet that ends in the page: all of it, or of a lost one this page's part; null: none. */
+  /** The next packet that ends in the page: all of it, or of a lost one this page's part, within the headers its beginning; null: none. */
   next(): Buffer | null {
     const { lacings, body } = this.page;
     while (this.#lacing < lacings.length) {
@@ -98,6 +98,7 @@ export class OggPackets {
       if (lacing === 255 || (isEmpty && !this.isHead)) continue;
       const end = body.subarray(this.#packetAt, this.#bodyAt);
       this.#packetAt = this.#bodyAt;
+      if (this.isLost && this.isHead) return Buffer.concat(this.#pieces);
       return this.isOpen && !this.isLost ? Buffer.concat([...this.#pieces, end]) : end;
     }
     return null;
@@ -112,8 +113,8 @@ export class OggPackets {
     this.isOpen = true;
     this.openBytes += piece.length;
     if (this.openBytes > MAX_PACKET_BYTES) this.isLost = true;
-    if (this.isLost) this.#pieces = [];
-    else this.#pieces.push(Buffer.from(piece));
+    if (!this.isLost) this.#pieces.push(Buffer.from(piece));
+    else if (!this.isHead) this.#pieces = [];
     return !this.isLost ? 0 : wasLost ? piece.length : this.openBytes;
   }
 

@@ -232,10 +232,10 @@ export class OggFramer implements PageSink {
     return true;
   }
 
-  /** Returns how many samples it plays. @param isLost only its end is known */
+  /** Returns how many samples it plays. @param isLost of audio: only its end is known */
   #packet(packet: Buffer, isLost: boolean): number {
     if (this.#headers !== null) {
-      this.#header(isLost ? Buffer.alloc(0) : packet, this.#headers);
+      this.#header(packet, this.#headers);
       return 0;
     }
     const samples = isLost ? -1 : this.#audio(packet);
@@ -243,7 +243,7 @@ export class OggFramer implements PageSink {
     return Math.max(0, samples);
   }
 
-  /** @param packet empty if it was too large: comments with a picture, which is not needed */
+  /** @param packet of one that is too large its beginning: comments with a picture, which is not needed */
   #header(packet: Buffer, headers: Buffer[]): void {
     if (headers.length === 0) {
       // The page began like one, but the packet may be shorter, or never end.
@@ -259,15 +259,15 @@ export class OggFramer implements PageSink {
     this.#follow(new OggLink(headers, this.#sink.charset), headers);
   }
 
-  /** Packets belong to this link from now on. */
+  /** Packets belong to this link from now on. Without a title it ends that of the link before. */
   #follow(link: OggLink, headers: readonly Buffer[]): void {
+    const before = this.link;
     this.#clock = new PacketClock(link.facts.codec, headers);
     this.counters.links++;
     this.#packetMs = 0;
     this.link = link;
     this.#know(link);
-    if (link.title !== '' || link.artist !== '')
-      this.#sink.onTitle?.({ artist: link.artist, song: link.title, cover: '' });
+    if (link.isTitled || before?.isTitled === true) this.#sink.onTitle?.(link.saidTitle);
   }
 
   #know(link: OggLink): void {
