@@ -64,7 +64,7 @@ const record = z.strictObject({
   isrc: text('As pushed, or "".'),
   asin: text('Always "".'),
   cover: text('The URL of an image: as pushed, else that of the medium, large or small one of images, else "".'),
-  album: text('As pushed, or "".'),
+  album: text('As pushed, or as the source says; "": unknown.'),
   images: untouched.describe('As pushed: small, medium and large, each with its url; null: none.'),
   extdata: untouched.describe('As pushed, untouched; null: none.'),
   source: z

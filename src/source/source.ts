@@ -24,7 +24,7 @@ export type SourceTitle =
       readonly song: string;
       readonly separator?: string;
       readonly cover: string;
-      /** As in a track; in Ogg, and of a file. */
+      /** As in a track; absent: unknown. */
       readonly album?: string;
       /** Only a file's titles have these. */
       readonly durationSeconds?: number;

@@ -46,16 +46,18 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
   };
   const clean = (text: string) => cutTitle(text, textBytes);
   const [artist, title, song] = [clean(filled('artist')), filled('title'), filled('song')];
-  const cover = pictureUrl(cleanWithin(read('url'), urlBytes) ?? '');
   const line = song || title;
-  if (artist !== '' && (clean(title) !== '' || line === ''))
-    return { title: { artist, song: clean(title), cover }, ignored };
+  const isArtists = artist !== '' && (clean(title) !== '' || line === '');
   // A cover alone leaves the title unchanged; an empty title clears it.
   const isSent = ['artist', 'title', 'song'].some((name) => fields.has(name));
-  if (!isSent || (line === '' && ignored.some((name) => name !== 'charset'))) return { title: null, ignored };
+  const isUnfilledLine = line === '' && ignored.some((name) => name !== 'charset');
+  if (!isArtists && (!isSent || isUnfilledLine)) return { title: null, ignored };
+  const cover = pictureUrl(cleanWithin(read('url'), urlBytes) ?? '');
+  const album = clean(filled('album'));
+  if (isArtists) return { title: { artist, song: clean(title), cover, album }, ignored };
   const parts = splitTitle(oneLine(line));
   return {
-    title: { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover },
+    title: { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover, album },
     ignored,
   };
 }

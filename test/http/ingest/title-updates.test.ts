@@ -136,6 +136,18 @@ t.test('/admin/metadata', async (t) => {
     for (const [query, song] of table) t.match(await titleOf(t, server, query), { song }, query);
   });
 
+  await t.test('album, as Liquidsoap sends it', async (t) => {
+    const sent =
+      'charset=UTF-8&title=J%C3%B3ga&artist=Bj%C3%B6rk&song=Bj%C3%B6rk%20%2D%20J%C3%B3ga&album=Homog%C3%A9nic%20';
+    t.match(await titleOf(t, server, sent), { artist: 'Björk', song: 'Jóga', album: 'Homogénic' });
+    t.match(await titleOf(t, server, 'song=A+-+One&album=B'), { artist: 'A', song: 'One', album: 'B' });
+    t.match(await titleOf(t, server, 'artist=A&title=Two'), { song: 'Two', album: '' }, 'of that title only');
+    const unfilled = await titleOf(t, server, 'song=A+-+Three&album=%25album%25');
+    t.match(unfilled, { song: 'Three', album: '' });
+    t.match(await titleOf(t, server, 'song=&album=%25album%25'), { rawdata: '', album: '' }, 'the title is cleared');
+    t.match(await titleOf(t, server, `song=Four&album=${'x'.repeat(2000)}`), { album: 'x'.repeat(1024) });
+  });
+
   await t.test('url: an image is the cover, a page is none', async (t) => {
     const at = (url: string) => titleOf(t, server, `song=${Math.random()}&url=${encodeURIComponent(url)}`);
     t.match(await at('https://img.example/a.JPG?x=1'), { cover: 'https://img.example/a.JPG?x=1' });
