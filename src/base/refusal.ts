@@ -68,6 +68,11 @@ export class Refusal extends Error {
   }
 }
 
+/** Refuses a request for one of its fields. @param message what the field must be, for people */
+export function invalidField(field: string, message: string): Refusal {
+  return new Refusal('invalid', `${field} ${message}.`, { errors: [{ field, message }] });
+}
+
 /** Refuses a request that cannot be served at present. @param retrySeconds whole number, after which a retry makes sense */
 export function retryLater(kind: 'unavailable' | 'too-many', detail: string, retrySeconds: number): Refusal {
   return new Refusal(kind, detail, { headers: { 'Retry-After': String(retrySeconds) } });
@@ -81,6 +86,11 @@ export function guessHeaders(retrySeconds: number): Record<string, string> {
 /** @param retrySeconds as retryLater */
 export function tooManyGuesses(detail: string, retrySeconds: number): Refusal {
   return new Refusal('too-many', detail, { headers: guessHeaders(retrySeconds) });
+}
+
+/** For a client that has closed its connection: nobody gets it. */
+export function clientGone(): Refusal {
+  return new Refusal('unavailable', 'Nobody waits for this answer any more.');
 }
 
 /** Refuses requests while the server stops. @param retrySeconds as retryLater */

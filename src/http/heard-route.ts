@@ -4,7 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal, retryLater } from '../base/refusal.js';
+import { invalidField, Refusal, retryLater } from '../base/refusal.js';
 import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/sessions/heard-reports.js';
 import { REPORT_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
@@ -60,12 +60,12 @@ function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: numbe
     case 'unreadable':
       return new Refusal('bad-request', 'The body is not a JSON object in UTF-8.');
     case 'malformed':
-      return invalid(
+      return invalidField(
         'heardMs',
         'must be a number of milliseconds (or instead heardAt a date with its time zone); session, if present, must be a text',
       );
     case 'impossible':
-      return invalid(
+      return invalidField(
         'heardMs',
         'must be between 0 and what was sent in this session (heardAt, with HLS: a date that was listed)',
       );
@@ -76,8 +76,4 @@ function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: numbe
     case 'former':
       return notFound('This session is not the one that plays.');
   }
-}
-
-function invalid(field: string, message: string): Refusal {
-  return new Refusal('invalid', `${field} ${message}.`, { errors: [{ field, message }] });
 }

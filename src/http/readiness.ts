@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import { Refusal } from '../base/refusal.js';
+import { invalidField, Refusal } from '../base/refusal.js';
 import { parameter } from '../base/request-target.js';
 import type { ServedChannel } from '../channel/served.js';
 
@@ -95,6 +95,5 @@ function silentSecondsOf(target: string): number {
   const text = parameter(target, 'silentSeconds');
   if (text === null) return 0;
   if (/^\d{1,5}$/.test(text) && Number(text) <= MAX_SECONDS) return Number(text);
-  const message = `must be a whole number from 0 to ${MAX_SECONDS}`;
-  throw new Refusal('invalid', `silentSeconds ${message}.`, { errors: [{ field: 'silentSeconds', message }] });
+  throw invalidField('silentSeconds', `must be a whole number from 0 to ${MAX_SECONDS}`);
 }

@@ -4,7 +4,7 @@
  */
 
 import { KEY, METAID } from '../base/key.js';
-import { Refusal } from '../base/refusal.js';
+import { invalidField, Refusal } from '../base/refusal.js';
 import { pathOf, queryOf, readablePath } from '../base/request-target.js';
 import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
@@ -91,17 +91,14 @@ export function readTypes(query: URLSearchParams, all: boolean): readonly TrackT
   const type = query.get('type') ?? 'now';
   if (type === 'now' || type === 'next') return [type];
   if (all && type === 'all') return ['now', 'next'];
-  const words = all ? 'now, next or all' : 'now or next';
-  throw new Refusal('invalid', `type must be ${words}.`, { errors: [{ field: 'type', message: `must be ${words}` }] });
+  throw invalidField('type', all ? 'must be now, next or all' : 'must be now or next');
 }
 
 /** `?sync=`: when a listener's title is sent. @throws Refusal invalid, naming the field */
 export function readSync(query: URLSearchParams): Sync {
   const sync = query.get('sync') ?? 'audio';
   if (sync === 'audio' || sync === 'wire') return sync;
-  throw new Refusal('invalid', 'sync must be audio or wire.', {
-    errors: [{ field: 'sync', message: 'must be audio or wire' }],
-  });
+  throw invalidField('sync', 'must be audio or wire');
 }
 
 /** Whether If-None-Match has this tag (RFC 9110, 13.1.2: weak comparison; `*` matches any). */

@@ -7,7 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { clientGone, retryLater } from '../../base/refusal.js';
 import { ADMIN_HEADERS, type AdminUser } from './admin-access.js';
 import { LOG, parametersOf } from './bodies.js';
 import type { AdminParts } from './parts.js';
@@ -213,7 +213,7 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
 
 /** A closed response no longer emits 'close', so its stream would never end. @throws Refusal unavailable */
 function checkIsThere({ raw }: FastifyReply): void {
-  if (raw.destroyed) throw new Refusal('unavailable', 'Nobody waits for this stream any more.');
+  if (raw.destroyed) throw clientGone();
 }
 
 /** Sends the same bytes to all; cuts those that do not read. */

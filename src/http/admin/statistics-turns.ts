@@ -4,7 +4,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { clientGone, retryLater } from '../../base/refusal.js';
 import { SerialQueue } from '../../base/serial-queue.js';
 
 /** Enough for the few users with the right: an operator page requests one or two at a time. */
@@ -33,8 +33,4 @@ export class StatisticsTurns {
     await made.catch(() => undefined);
     this.#taken--;
   }
-}
-
-function clientGone(): Refusal {
-  return new Refusal('unavailable', 'Nobody waits for these statistics any more.');
 }

@@ -12,7 +12,7 @@
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { BOM } from '../../base/csv.js';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { clientGone, Refusal, retryLater } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import { isInRanges } from '../../config/number-range.js';
@@ -288,8 +288,4 @@ function tooMany(): Refusal {
 function tooLong(): Refusal {
   const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be looked through`;
   return new Refusal('invalid', 'Look at: from', { errors: [{ field: 'from', message }] });
-}
-
-function clientGone(): Refusal {
-  return new Refusal('unavailable', 'Nobody waits for this page any more.');
 }
