@@ -102,6 +102,8 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['cluster/log/remote-log.ts', 'cluster/titles/ordered-schema.ts'],
     ...[
       'admin/admin-schema.ts',
+      'admin/channel-rows.ts',
+      'admin/cluster-report.ts',
       'admin/rows.ts',
       'link/control-schema.ts',
       'link/facts/facts-schema.ts',
@@ -110,6 +112,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...[
       'link/tapes/offer-schema.ts',
       'channel/channel-position-schema.ts',
+      'channel/source-timeline.ts',
       'audio/frames/framer-schema.ts',
       'hls/hls-schema.ts',
       'processes/encoder-schema.ts',

@@ -9,6 +9,7 @@ import { MAX_RENEWED, NO_LOGINS } from './logins.js';
 import {
   blockRow,
   channel,
+  crowdRow,
   fallbackRow,
   listenerId,
   listenerRow,
@@ -17,6 +18,7 @@ import {
   MAX_TEXT_BYTES,
   refusalRow,
   sessionRow,
+  tokenRow,
   watcherRow,
 } from './rows.js';
 
@@ -38,15 +40,7 @@ const named = z
 
 const block = blockRow.loose();
 const fallback = fallbackRow.loose();
-const token = z.looseObject({
-  id: text(1, 64),
-  channel,
-  name: cleaned(1024),
-  sinceMs: moment,
-  by: cleaned(1024),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  untilMs: moment.nullable(),
-});
+const token = tokenRow.loose();
 
 const user = text(1, 64);
 const endedLogin = z.looseObject({
@@ -115,10 +109,7 @@ export const PROCESS_QUESTIONS: Readonly<
   refusals: { ask: nothing, answer: rows(refusalRow) },
   crowd: {
     ask: ofChannel,
-    answer: z.looseObject({
-      endings: z.record(z.string().max(64), counted),
-      bySecondsBehind: z.array(counted).max(1000),
-    }),
+    answer: crowdRow.loose(),
   },
   log: { ask: z.looseObject({ afterMs: z.number() }), answer: rows(logRow) },
   used: { ask: nothing, answer: tokensUsed },

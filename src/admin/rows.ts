@@ -20,8 +20,11 @@ export const listenerId = text(1, 64);
 
 export const channel = z.string().regex(KEY);
 const words = cleaned(MAX_TEXT_BYTES);
-const ms = z.number().describe('Unix milliseconds.');
+export const unixMs = z.number().describe('Unix milliseconds.');
 const wallMs = moment.describe('Unix milliseconds.');
+
+/** Plain data, to be read only. */
+export type Plain<T> = T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;
 
 /** A listener's connection. */
 export const listenerRow = z.object({
@@ -34,7 +37,7 @@ export const listenerRow = z.object({
   address: words,
   agent: words,
   referer: words,
-  sinceMs: ms,
+  sinceMs: unixMs,
   lagMs: z.number().describe('Milliseconds of audio behind the live edge.'),
   bytes: z.int().min(0),
   title: words.describe('The last title sent; "": none.'),
@@ -52,11 +55,11 @@ export const sessionRow = z.object({ metaid: words, channel, mount: words, writt
 export type SessionReport = Readonly<z.output<typeof sessionRow>>;
 
 /** `scope` is channel, station or listener; the `id` of a listener is the beginning of its metaid. */
-export const watcherRow = z.object({ scope: words, id: words, address: words, sinceMs: ms });
+export const watcherRow = z.object({ scope: words, id: words, address: words, sinceMs: unixMs });
 export type WatcherReport = Readonly<z.output<typeof watcherRow>>;
 
 export const refusalRow = z.object({
-  atMs: ms,
+  atMs: unixMs,
   address: words,
   what: words,
   why: words,
@@ -68,7 +71,7 @@ export const refusalRow = z.object({
 export type RefusalReport = Readonly<z.output<typeof refusalRow>>;
 
 /** `line` is the logged JSON. */
-export const logRow = z.object({ atMs: ms, process: counted, line: cleaned(1024 * 1024) });
+export const logRow = z.object({ atMs: unixMs, process: counted, line: cleaned(1024 * 1024) });
 export type LogLine = Readonly<z.output<typeof logRow>>;
 
 /** An address or network (192.0.2.1, 192.0.2.0/24) whose connections are refused; `by` is the user who blocked it. */
@@ -89,3 +92,27 @@ export const fallbackRow = z.object({
   sinceMs: wallMs,
 });
 export type ChannelFallback = Readonly<z.output<typeof fallbackRow>>;
+
+/** A push token that an operator has created. `untilMs`: when it expires, if another token has replaced it; null: never. */
+export const tokenRow = z.object({
+  id: text(1, 64),
+  channel,
+  name: cleaned(1024),
+  sinceMs: moment,
+  by: cleaned(1024),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  untilMs: moment.nullable(),
+});
+export type MadeToken = Readonly<z.output<typeof tokenRow>>;
+
+/** Figures about one channel's listeners, in one process or in all. */
+export const crowdRow = z.object({
+  endings: z.record(z.string().max(64), counted).describe('Ending → number since the process started.'),
+  bySecondsBehind: z
+    .array(counted)
+    .max(1000)
+    .describe(
+      'How many listeners are 0, 1, 2 … seconds behind the live edge; the last number includes all further behind.',
+    ),
+});
+export type CrowdReport = Plain<z.output<typeof crowdRow>>;

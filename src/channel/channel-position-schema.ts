@@ -9,6 +9,7 @@ import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
 import { oneLine } from '../metadata/text.js';
 import type { ChannelPosition } from './channel.js';
+import { timelineEntry } from './source-timeline.js';
 
 /** Entries of the timeline of a channel's sources. */
 const MAX_ENTRIES = 1000;
@@ -43,16 +44,6 @@ const fileSchema = z.looseObject({
   round: z.looseObject({ audioMs: z.number().min(0), titles: counted }).exactOptional(),
 });
 
-const entrySchema = z.looseObject({
-  atMs: moment,
-  what: text,
-  place: index.nullable(),
-  kind: text.nullable(),
-  reason: text,
-  isOver: z.boolean(),
-  count: counted,
-});
-
 export const channelPositionSchema = z
   .looseObject({
     onAir: index,
@@ -61,7 +52,7 @@ export const channelPositionSchema = z
     onAirSinceMs: moment.nullable(),
     lastTitle: titleSchema.optional(),
     file: fileSchema.nullable(),
-    timeline: z.array(entrySchema).max(MAX_ENTRIES),
+    timeline: z.array(timelineEntry.loose()).max(MAX_ENTRIES),
   })
   .transform((read) => ({ ...read, contentType: read.contentType, lastTitle: read.lastTitle }));
 

@@ -2,19 +2,28 @@
  * The latest events of a channel's sources, for an operator: which source was on air when and why, and what was wrong with each.
  */
 
-export interface TimelineEntry {
-  readonly atMs: number;
-  /** `on-air`: the source at this place plays from now on; else an event of it (source/health.ts). */
-  readonly what: string;
-  /** In the configuration's order, from 0; null: no source is on air. */
-  readonly place: number | null;
-  /** encoder, pull or file; null: none. */
-  readonly kind: string | null;
-  /** Why it was switched; "": an event. */
-  readonly reason: string;
-  readonly isOver: boolean;
-  readonly count: number;
-}
+import * as z from 'zod';
+import { MAX_PUSH } from '../config/push-limits.js';
+import { cleaned } from '../metadata/push-schema.js';
+import { counted, moment } from '../metadata/record-schema.js';
+
+const text = cleaned(MAX_PUSH.textBytes);
+
+/** One schema for the type, for the check of another process's entries (channel-position-schema.ts), and for the API document. */
+export const timelineEntry = z
+  .object({
+    atMs: moment.describe('Unix milliseconds.'),
+    what: text.describe(
+      '`on-air`: the source at this place plays from now on; `format`: listeners get another format; else an event of the source.',
+    ),
+    place: counted.nullable().describe("In the configuration's order, from 0; null: no source is on air."),
+    kind: text.nullable().describe('encoder, pull or file; null: none.'),
+    reason: text.describe('Why it was switched; "": an event.'),
+    isOver: z.boolean(),
+    count: counted,
+  })
+  .meta({ title: 'Timeline entry' });
+export type TimelineEntry = Readonly<z.output<typeof timelineEntry>>;
 
 /** Some days of a healthy channel, an hour of a troubled one. */
 const MOST = 200;

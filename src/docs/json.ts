@@ -6,7 +6,7 @@ export interface Json {
 }
 
 export const TEXT: Json = { type: 'string' };
-export const FLAG: Json = { type: 'boolean' };
+const FLAG: Json = { type: 'boolean' };
 export const NUMBER: Json = { type: 'number' };
 export const COUNT: Json = { type: 'integer', minimum: 0 };
 

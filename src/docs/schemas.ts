@@ -5,12 +5,13 @@
  */
 
 import * as z from 'zod';
+import { clusterReport } from '../admin/cluster-report.js';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
 import { MAX_COUNTED } from '../metadata/record-schema.js';
 import type { Json } from './json.js';
-import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './station-docs.js';
+import { READINESS, STATION, STATION_CHANNEL } from './station-docs.js';
 
 /** The shape of an object, as much as is looked into. */
 export interface ObjectSchema extends Json {
@@ -146,9 +147,10 @@ export function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
   const { $schema, ...schema } = z.toJSONSchema(zodSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // No bounds that only keep numbers exact, and no defaults of answers of older versions.
+      // No bounds that only keep numbers exact, no defaults of answers of older versions, and no names of members that are any text.
       if (jsonSchema.maximum !== undefined && jsonSchema.maximum >= MAX_COUNTED) delete jsonSchema.maximum;
       if (jsonSchema.default === null) delete jsonSchema.default;
+      delete jsonSchema.propertyNames;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
@@ -174,6 +176,11 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   return { ...schema, properties };
 }
 
+const clusterReadiness = z.strictObject({
+  ready: z.boolean().describe('The result of /readyz without a query.'),
+  ...clusterReport.shape,
+});
+
 /** As listener/sessions/heard-reports.ts reads it. */
 const heardReport = z
   .object({
@@ -198,7 +205,7 @@ export function schemas(limits: PushLimits) {
     Station: STATION,
     StationChannel: STATION_CHANNEL,
     Readiness: READINESS,
-    ClusterReadiness: CLUSTER_READINESS,
+    ClusterReadiness: { title: 'What a machine knows of its cluster', ...jsonSchema(clusterReadiness) },
     PushQuery: { title: 'Push as parameters', ...pushed(querySchema(limits), limits) },
     PushBody: { title: 'Push as JSON', ...pushed(bodySchema(limits), limits) },
     PushAnswer: { title: 'Answer to a push', ...jsonSchema(pushAnswer) },

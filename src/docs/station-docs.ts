@@ -1,9 +1,8 @@
 /**
- * The shapes of `/metadata/stations.json` (http/stream/stations-list.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by
- * member in their order.
+ * The shapes of `/metadata/stations.json` (http/stream/stations-list.ts) and `/readyz?channels` (http/readiness.ts), member by member in their order.
  */
 
-import { count, flag, type Json, list, number, TEXT, text, titled } from './json.js';
+import { count, flag, type Json, list, TEXT, text, titled } from './json.js';
 
 const record = (description: string): Json => ({
   description,
@@ -66,41 +65,4 @@ export const READINESS = shape('Readiness', {
   ready: flag('The server is ready, and so is every channel listed.'),
   serving: flag('The result of /readyz without a query.'),
   channels: list(READINESS_CHANNEL, 'In configured order, or as requested.'),
-});
-
-export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
-  ready: flag('The result of /readyz without a query.'),
-  node: text('Its name.'),
-  log: shape('What all machines have in common, as this machine has it', {
-    place: { type: 'string', enum: ['Redis', 'an origin', 'here'], description: 'Where the log of changes is.' },
-    reached: flag('Whether it can be reached.'),
-    behindSeconds: number('Seconds since it was last read to its end; normally less than 2.'),
-    clockSeconds: number('Seconds by which the clock of this machine is ahead of the clock there.'),
-    waitingChanges: count('Number of changes not yet sent there.'),
-    position: count('The number of the last change read here.'),
-  }),
-  warnings: list(
-    TEXT,
-    'Faults to correct: a wrong clock, a channel with other settings at another machine. The server keeps working.',
-  ),
-  nodes: list(
-    shape('A machine that shares audio', {
-      node: text('Its name.'),
-      seenSeconds: number('Seconds since it was last seen.'),
-    }),
-    'Up to some seconds old.',
-  ),
-  channels: list(
-    shape('Who feeds a channel', {
-      channelkey: text("The channel's key."),
-      owner: text('The machine that feeds it; "": none.'),
-      epoch: count('Rises with each new owner.'),
-      phase: {
-        type: 'string',
-        enum: ['waiting', 'owning', 'taking', 'following'],
-        description: 'The state of the channel at this machine.',
-      },
-    }),
-    'Empty: audio is not shared.',
-  ),
 });

@@ -19,6 +19,7 @@ import { serveLog } from '../log/remote-log.js';
 import { SessionBridges } from '../session-bridges.js';
 import { type ChannelSettings, ClusterSettings, type Difference } from '../titles/channel-settings.js';
 import type { ClusterEngine } from '../titles/cluster-engine.js';
+import type { FeedingPhase } from './feeding.js';
 import { type Leased, type LeaseOwner, Leases } from './leases.js';
 import { OtherMachines } from './other-machines.js';
 import { SharedAudio } from './shared-audio.js';
@@ -201,7 +202,7 @@ export class SharedTapes {
     readonly channel: string;
     readonly node: string;
     readonly epoch: number;
-    readonly phase: string;
+    readonly phase: FeedingPhase;
   }[] {
     return [...this.#audios].map(([channel, { owner, phase }]) => ({ ...ownerOf(owner), channel, phase }));
   }

@@ -13,7 +13,7 @@ import { ago, audienceOf, count, ENDINGS, hlsOf, lagOf, stateOf } from './words.
 /**
  * @typedef {import('../../admin/admin-reports.js').ChannelReport & import('../../admin/admin-reports.js').ChannelDepth
  *   & import('../../admin/admin-reports.js').CrowdReport
- *   & { now: import('../../http/admin/title-report.js').TitleReport | null }} OneChannel
+ *   & { now: import('../../admin/channel-rows.js').TitleReport | null }} OneChannel
  */
 
 const EVERY_MS = 2000;

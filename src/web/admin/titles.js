@@ -8,7 +8,7 @@ import { list, make, part, say, section, table } from './dom.js';
 import { ago, counted, lagOf, lasting, moment, ORIGINS } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
-/** @typedef {import('../../http/admin/title-report.js').TitleReport} TitleReport */
+/** @typedef {import('../../admin/channel-rows.js').TitleReport} TitleReport */
 /** @typedef {{ id: string, artist: string, song: string, atMs: number, channel: string }} Held */
 
 export class TitlesPanel {
