@@ -22,17 +22,20 @@ export interface EncoderBody extends StreamBody {
 export type BodyPosition =
   | { readonly kind: 'bare' }
   | { readonly kind: 'sized'; readonly left: number }
-  | ({ readonly kind: 'chunked' } & ChunkPosition);
+  | ({ readonly kind: 'chunked' } & Readonly<ChunkPosition>);
 
 type ChunkedState = 'size' | 'extension' | 'data' | 'gap' | 'trailers' | BodyState;
 
 interface ChunkPosition {
-  readonly state: ChunkedState;
-  readonly size: number;
-  readonly digits: number;
-  readonly lineBytes: number;
-  readonly blank: boolean;
-  readonly closed: boolean;
+  state: ChunkedState;
+  size: number;
+  digits: number;
+  /** Since the last piece of audio. */
+  lineBytes: number;
+  /** In the trailers: whether the line is not empty. */
+  blank: boolean;
+  /** A blank has followed the digits, so no more digits may follow. */
+  closed: boolean;
 }
 
 /** Lasts as long as the connection. */
@@ -76,96 +79,83 @@ const MAX_DIGITS = 8;
 /** Maximum length of a chunk-size line, and of all trailers together: more than any encoder sends. They are counted, never kept. */
 const MAX_LINE_BYTES = 4096;
 
-class ChunkedBody implements EncoderBody {
-  #state: ChunkedState = 'size';
-  #size = 0;
-  #digits = 0;
-  /** Since the last piece of audio. */
-  #lineBytes = 0;
-  /** In the trailers: whether the line is not empty. */
-  #blank = true;
-  /** A blank has followed the digits, so no more digits may follow. */
-  #closed = false;
+const AT_FIRST_SIZE: Readonly<ChunkPosition> = {
+  state: 'size',
+  size: 0,
+  digits: 0,
+  lineBytes: 0,
+  blank: true,
+  closed: false,
+};
 
-  constructor(position?: ChunkPosition) {
-    if (position === undefined) return;
-    this.#state = position.state;
-    this.#size = position.size;
-    this.#digits = position.digits;
-    this.#lineBytes = position.lineBytes;
-    this.#blank = position.blank;
-    this.#closed = position.closed;
+class ChunkedBody implements EncoderBody {
+  readonly #at: ChunkPosition;
+
+  constructor(at: Readonly<ChunkPosition>) {
+    this.#at = { ...at };
   }
 
   get position(): BodyPosition {
-    return {
-      kind: 'chunked',
-      state: this.#state,
-      size: this.#size,
-      digits: this.#digits,
-      lineBytes: this.#lineBytes,
-      blank: this.#blank,
-      closed: this.#closed,
-    };
+    return { kind: 'chunked', ...this.#at };
   }
 
   get state(): BodyState {
-    return this.#state === 'end' || this.#state === 'broken' ? this.#state : 'more';
+    return this.#at.state === 'end' || this.#at.state === 'broken' ? this.#at.state : 'more';
   }
 
   push(bytes: Buffer, sink: EncoderSink): number {
     for (let at = 0; at < bytes.length && this.state === 'more'; ) {
-      if (this.#state === 'data') {
-        const piece = bytes.subarray(at, at + this.#size);
+      if (this.#at.state === 'data') {
+        const piece = bytes.subarray(at, at + this.#at.size);
         at += piece.length;
-        this.#size -= piece.length;
-        if (this.#size === 0) this.#begin('gap');
+        this.#at.size -= piece.length;
+        if (this.#at.size === 0) this.#begin('gap');
         sink.onAudio(piece);
-      } else if (++this.#lineBytes > MAX_LINE_BYTES) this.#state = 'broken';
+      } else if (++this.#at.lineBytes > MAX_LINE_BYTES) this.#at.state = 'broken';
       else this.#byte(bytes[at++]!);
     }
     return bytes.length;
   }
 
   #begin(state: 'size' | 'data' | 'gap' | 'trailers'): void {
-    this.#state = state;
-    this.#lineBytes = 0;
+    this.#at.state = state;
+    this.#at.lineBytes = 0;
   }
 
   #byte(byte: number): void {
-    if (this.#state === 'size') this.#sizeByte(byte);
-    else if (this.#state === 'extension') {
+    if (this.#at.state === 'size') this.#sizeByte(byte);
+    else if (this.#at.state === 'extension') {
       if (byte === LF) this.#sizeEnds();
-    } else if (this.#state === 'gap') {
+    } else if (this.#at.state === 'gap') {
       if (byte === LF) this.#startSize();
-      else if (byte !== CR) this.#state = 'broken';
+      else if (byte !== CR) this.#at.state = 'broken';
     } else if (byte === LF) {
-      if (this.#blank) this.#state = 'end';
-      this.#blank = true;
-    } else if (byte !== CR) this.#blank = false;
+      if (this.#at.blank) this.#at.state = 'end';
+      this.#at.blank = true;
+    } else if (byte !== CR) this.#at.blank = false;
   }
 
   #startSize(): void {
     this.#begin('size');
-    this.#size = 0;
-    this.#digits = 0;
-    this.#closed = false;
+    this.#at.size = 0;
+    this.#at.digits = 0;
+    this.#at.closed = false;
   }
 
   #sizeByte(byte: number): void {
     const digit = hexDigit(byte);
-    if (digit >= 0 && !this.#closed && this.#digits < MAX_DIGITS) {
-      this.#size = this.#size * 16 + digit;
-      this.#digits++;
+    if (digit >= 0 && !this.#at.closed && this.#at.digits < MAX_DIGITS) {
+      this.#at.size = this.#at.size * 16 + digit;
+      this.#at.digits++;
     } else if (byte === LF) this.#sizeEnds();
-    else if (byte === SEMICOLON && this.#digits > 0) this.#state = 'extension';
-    else if (byte === 0x20 || byte === 0x09 || byte === CR) this.#closed = this.#digits > 0;
-    else this.#state = 'broken';
+    else if (byte === SEMICOLON && this.#at.digits > 0) this.#at.state = 'extension';
+    else if (byte === 0x20 || byte === 0x09 || byte === CR) this.#at.closed = this.#at.digits > 0;
+    else this.#at.state = 'broken';
   }
 
   #sizeEnds(): void {
-    if (this.#digits === 0) this.#state = 'broken';
-    else if (this.#size > 0) this.#begin('data');
+    if (this.#at.digits === 0) this.#at.state = 'broken';
+    else if (this.#at.size > 0) this.#begin('data');
     else this.#begin('trailers');
   }
 }
@@ -183,7 +173,7 @@ function hexDigit(byte: number): number {
  */
 export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null {
   const coding = headers.get('transfer-encoding')?.toLowerCase() ?? '';
-  if (coding === 'chunked') return new ChunkedBody();
+  if (coding === 'chunked') return new ChunkedBody(AT_FIRST_SIZE);
   if (coding !== '' && coding !== 'identity') return null;
   const length = headers.get('content-length');
   if (length === undefined) return new BareBody();
