@@ -139,7 +139,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/known-records': ['client/follow'],
   'app/worker/worker': ['app/app', 'app/housekeeping'],
   'app/metrics/worker-metrics': ['source/health', 'http/ops'],
-  'channel/channel-encoder': ['behaviour/moved-encoder', 'http/ingest/title-updates', 'processes/restart/hub-returns'],
   'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/title-service'],
   'cli/recording/offset-recorder': ['cli/recording/measure-offset'],
   'config/station-config': ['config/load', 'config/bounds', 'config/encoder'],

@@ -8,7 +8,6 @@ import { EncoderSource } from '../source/encoder-source.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Switch } from '../source/switch.js';
 import { encoderOf } from './make-input.js';
-import type { EncoderSlot } from './mount.js';
 import type { ChannelLive } from './served.js';
 
 export interface ChannelEncoderParts {
@@ -25,23 +24,15 @@ export interface ChannelEncoderParts {
 }
 
 export class ChannelEncoder {
-  /** Undefined if the channel takes no encoder. */
-  slot: EncoderSlot | undefined;
   readonly #parts: ChannelEncoderParts;
   /** When the last title arrived. */
   #cameMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ChannelEncoderParts) {
     this.#parts = parts;
-    this.refresh();
   }
 
-  /** Called when the channel's sources have changed. */
-  refresh(): void {
-    const { source } = this;
-    this.slot = source === undefined ? undefined : slotOf(this.#parts.key, source);
-  }
-
+  /** Undefined if the channel takes no encoder. */
   get source(): EncoderSource | undefined {
     return this.#parts.switch.sources.find((candidate) => candidate instanceof EncoderSource);
   }
@@ -97,20 +88,4 @@ export class ChannelEncoder {
     else if (isTaken) await onTitle(title, source);
     return true;
   }
-}
-
-function slotOf(channelKey: string, source: EncoderSource): EncoderSlot {
-  return {
-    channelKey,
-    get isBusy() {
-      return source.busy;
-    },
-    get agent() {
-      return source.agent;
-    },
-    get quietMs() {
-      return source.quietMs;
-    },
-    attach: (...encoder) => source.attach(...encoder),
-  };
 }

@@ -164,7 +164,6 @@ export class Channel {
     }));
     if (isSame) this.switch.settle(next.map(({ settings }) => settings));
     else this.switch.replace(next);
-    this.encoder.refresh();
     this.audio.refresh();
     this.served.refresh();
   }

@@ -68,8 +68,13 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return this.#connection === null ? 'idle' : 'up';
   }
 
+  /** Its channel's key. */
+  get channelKey(): string {
+    return this.#options.channel;
+  }
+
   /** Whether an encoder is connected that must not be replaced. */
-  get busy(): boolean {
+  get isBusy(): boolean {
     const connection = this.#connection;
     const { takeover, silentMs } = this.#options;
     if (connection === null || takeover === 'always') return false;

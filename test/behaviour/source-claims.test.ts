@@ -225,13 +225,13 @@ t.test('an encoder that is held back is not believed to be there for hours', asy
   for (let second = 0; second < 59; second++) {
     clock.advance(1000);
     for (let i = 0; i < 3; i++) await turn();
-    if (!encoder.busy) t.fail(`given up after ${second} s`);
+    if (!encoder.isBusy) t.fail(`given up after ${second} s`);
   }
   for (let second = 0; second < 3; second++) {
     clock.advance(1000);
     for (let i = 0; i < 3; i++) await turn();
   }
-  t.notOk(encoder.busy, 'nothing new for a minute');
+  t.notOk(encoder.isBusy, 'nothing new for a minute');
   t.strictSame(tap.losses, []);
   encoder.stop();
 });

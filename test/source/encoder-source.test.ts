@@ -60,16 +60,16 @@ t.test('held back for longer than it may be silent, it is not silent, nor is its
   // The pacer forgets a five-thousandth.
   t.equal(Math.ceil(socket.timeout!), BODY_TIMEOUT_MS + PACKET_MS, 'the wait is no part of its patience');
   clock.advance(PACKET_MS - 100);
-  t.equal(encoder.busy, true, 'no other encoder may take its place');
+  t.equal(encoder.isBusy, true, 'no other encoder may take its place');
   clock.advance(200);
   t.equal(tap.parts.length, 3);
   while (socket.isPaused()) clock.advance(40);
   t.equal(socket.timeout, BODY_TIMEOUT_MS);
-  t.equal(encoder.busy, true, 'and silent only from here on');
+  t.equal(encoder.isBusy, true, 'and silent only from here on');
   clock.advance(SILENT_MS - 40);
-  t.equal(encoder.busy, true);
+  t.equal(encoder.isBusy, true);
   clock.advance(80);
-  t.equal(encoder.busy, false);
+  t.equal(encoder.isBusy, false);
 });
 
 t.test('what it sent before it closed is played while it is held back, and then it has finished', async (t) => {
@@ -132,7 +132,7 @@ t.test('titles without audio are no sign of life of an encoder', async (t) => {
       clock.advance(40);
       return tap.titles.length === serial - 1 || encoder.state === 'idle';
     }, 5000);
-    if (serial === 5) t.equal(encoder.busy, false, 'another encoder may take its place');
+    if (serial === 5) t.equal(encoder.isBusy, false, 'another encoder may take its place');
     clock.advance(1000);
   }
   t.strictSame(tap.losses, ['no audio in what the encoder sends']);

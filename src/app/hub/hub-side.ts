@@ -112,7 +112,7 @@ export class HubSide {
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
     this.pace = makePace(core);
-    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.slot, {
+    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.source, {
       pace: this.pace,
       onAdmitted: (socket) => clients().onAdmitted(socket),
       onVerdict: (verdict) => clients().onVerdict(verdict),
