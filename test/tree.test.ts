@@ -179,7 +179,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'now-playing/repeat': ['now-playing/now-playing', 'now-playing/story', 'behaviour/one-play'],
   'source/encoder-connection': ['source/encoder-source', 'http/ingest/encoder-acceptor', 'behaviour/encoder-takeover'],
   'source/input': ['source/switch', 'source/switch-steady', 'source/switch-titles'],
-  'source/reception': ['source/pull-source', 'source/pull-stream', 'source/upstream'],
   'setup/icecast-mounts': ['setup/icecast-draft'],
   'setup/imported': ['setup/icecast-draft', 'setup/liquidsoap'],
   'statistics/collector': ['statistics/recorder', 'statistics/cost', 'behaviour/statistics'],

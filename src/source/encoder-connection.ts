@@ -16,7 +16,7 @@ import { Intake, type IntakeOwner, type IntakePosition } from './intake.js';
 import { foreignSentence } from './magic.js';
 import type { Pacer } from './pacer.js';
 import type { SourceInput } from './source.js';
-import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js';
+import { readFacts, type SourceFacts, type SourceRules } from './source-facts.js';
 
 /** The final answer to an encoder that asked for a 100, sent when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
@@ -27,16 +27,9 @@ const HELD_BACK =
   'no body came behind the head: an HTTP proxy holds an endless PUT back. Connect the encoder to this port, or by a TCP proxy';
 const IGNORE = (): void => undefined;
 
-export interface EncoderConnectionOptions {
-  /** The channel, for the watchdog. */
-  readonly channel: string;
+export interface EncoderConnectionOptions extends SourceRules {
   /** A connection without a body byte, or with bytes but no audio, for this long is ended. */
   readonly bodyTimeoutMs: number;
-  /** As IntakeOptions has it. */
-  readonly framelessBytes: number;
-  readonly facts: FactLimits;
-  /** The charset of its headers and titles that are not UTF-8; absent: Windows-1252. */
-  readonly charset?: string | undefined;
   /** Reports what its frames do not show. */
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -126,20 +119,9 @@ export class EncoderConnection implements IntakeOwner {
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
-    const { channel, framelessBytes } = options;
-    const charset = () => options.charset;
     this.#body = position === undefined ? (bodyOf(headers) ?? new BareBody()) : resumedBody(position.body);
     const { input, pacer, links } = owner;
-    const part = 'encoder';
-    this.intake = new Intake(this, input, clock, {
-      part,
-      channel,
-      body: this.#body,
-      framelessBytes,
-      pacer,
-      links,
-      charset,
-    });
+    this.intake = new Intake(this, input, clock, { part: 'encoder', body: this.#body, rules: options, pacer, links });
     this.#isAdopted = position !== undefined;
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = clock.now();

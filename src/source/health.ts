@@ -20,18 +20,16 @@ export type Trouble = (typeof TROUBLES)[number];
 /** An event of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
 const SOURCE_EVENTS = [
   ...TROUBLES,
-  ...([
-    'codec',
-    'sample-rate',
-    'channels',
-    'bitrate',
-    'content-type',
-    'no-channels',
-    'no-frames',
-    'damaged',
-    'broken-body',
-    'takeover',
-  ] as const),
+  'codec',
+  'sample-rate',
+  'channels',
+  'bitrate',
+  'content-type',
+  'no-channels',
+  'no-frames',
+  'damaged',
+  'broken-body',
+  'takeover',
 ] as const;
 export type SourceEvent = (typeof SOURCE_EVENTS)[number];
 

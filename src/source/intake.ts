@@ -20,6 +20,7 @@ import { AudioShare } from './audio-share.js';
 import type { BodyState, PieceSink, StreamBody } from './body.js';
 import { type Pacer, SLICE_BYTES } from './pacer.js';
 import type { SourceInput, SourceTitle } from './source.js';
+import type { SourceRules } from './source-facts.js';
 import { FRAME_UNITS, ICY_TITLE_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 /** The sender that feeds the channel. */
@@ -47,18 +48,14 @@ export interface IntakePosition {
 }
 
 export interface IntakeOptions {
-  /** The kind of source, and its channel, for the watchdog. */
+  /** The kind of source, for the watchdog. */
   readonly part: 'encoder' | 'upstream';
-  readonly channel: string;
   readonly body: StreamBody;
-  /** A stream with more bytes that are not audio, beyond those that audio offsets, is ended. */
-  readonly framelessBytes: number;
+  readonly rules: SourceRules;
   /** Absent: the sink has its own. */
   readonly pacer?: Pacer;
   /** See OggFramer. */
   readonly links?: KnownLinks;
-  /** The present value of the one in FrameSink. */
-  charset?(): string | undefined;
 }
 
 const NOTHING: Buffer = Buffer.alloc(0);
@@ -147,7 +144,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
 
   /** As FrameSink has it. */
   get charset(): string | undefined {
-    return this.#options.charset?.();
+    return this.#options.rules.charset;
   }
 
   /** Since when a frame has been missing, on the clock. Pauses are left out; titles, which arrive without audio, do not end it. */
@@ -226,9 +223,9 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   }
 
   #takeSlices(): void {
-    const { body, framelessBytes } = this.#options;
+    const { body, rules } = this.#options;
     while (this.#isOpen) {
-      if (this.share.isTooLow(framelessBytes)) {
+      if (this.share.isTooLow(rules.framelessBytes)) {
         this.#owner.onNoAudio();
         return;
       }
@@ -289,8 +286,8 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
 
   #worked(startMs: number): void {
     const { watchdog } = this.#clock;
-    const { part, channel } = this.#options;
-    if (watchdog.end(part, startMs)) watchdog.blame(channel);
+    const { part, rules } = this.#options;
+    if (watchdog.end(part, startMs)) watchdog.blame(rules.channel);
   }
 
   #book(units: number): void {

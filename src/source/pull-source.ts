@@ -74,7 +74,7 @@ export class PullSource implements Source, UpstreamSink {
   }
 
   get contentType(): string | undefined {
-    return contentTypeOf(this.#main?.codec);
+    return contentTypeOf(this.#main?.intake?.codec);
   }
 
   get facts(): SourceFacts | undefined {
@@ -93,7 +93,7 @@ export class PullSource implements Source, UpstreamSink {
   }
 
   get pageMs(): number {
-    return this.#main?.pageMs ?? 0;
+    return this.#main?.intake?.pageMs ?? 0;
   }
 
   start(): void {

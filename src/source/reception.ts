@@ -3,13 +3,12 @@
  * try of an upstream, which ends the request and handles its errors.
  */
 
-import type { Format } from '../audio/frames/format.js';
 import type { Clock } from '../base/clock.js';
 import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound/outbound.js';
 import { Intake, type IntakeOwner, type IntakeSink } from './intake.js';
 import { foreignSentence } from './magic.js';
-import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js';
+import { readFacts, type SourceFacts, type SourceRules } from './source-facts.js';
 import { IcyStripper } from './strip.js';
 
 export interface ReceptionSink extends IntakeSink {
@@ -17,25 +16,18 @@ export interface ReceptionSink extends IntakeSink {
   onEnded(reason: string): void;
 }
 
-export interface ReceptionRules {
-  /** The channel, for the watchdog. */
-  readonly channel: string;
+export interface ReceptionRules extends SourceRules {
   /** After this time without a byte it counts as ended. */
   readonly stallMs: number;
-  /** As IntakeOptions has it. */
-  readonly framelessBytes: number;
-  readonly facts: FactLimits;
-  /** The charset of its titles and headers that are not UTF-8. */
-  readonly charset?: string | undefined;
 }
 
 export class Reception implements IntakeOwner, BodySink {
   /** The facts that the upstream states about itself. */
   readonly facts: SourceFacts;
+  readonly intake: Intake;
   readonly #body: Outbound;
   readonly #sink: ReceptionSink;
   readonly #rules: ReceptionRules;
-  readonly #intake: Intake;
   #isOpen = true;
 
   constructor(body: Outbound, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
@@ -43,51 +35,28 @@ export class Reception implements IntakeOwner, BodySink {
     this.#sink = sink;
     this.#rules = rules;
     this.facts = readFacts({ headers: decodeHeaders(body, rules.charset) }, rules.facts);
-    const { channel, framelessBytes } = rules;
-    const charset = () => rules.charset;
-    const stripper = new IcyStripper(body.headers.get('icy-metaint'), charset);
-    this.#intake = new Intake(this, sink, clock, {
-      part: 'upstream',
-      channel,
-      body: stripper,
-      framelessBytes,
-      charset,
-    });
+    const stripper = new IcyStripper(body.headers.get('icy-metaint'), () => rules.charset);
+    this.intake = new Intake(this, sink, clock, { part: 'upstream', body: stripper, rules });
     body.setIdleTimeout(rules.stallMs);
     body.receive(this);
   }
 
   onBody(chunk: Buffer): void {
-    this.#intake.take(chunk);
+    this.intake.take(chunk);
   }
 
   onEnd(): void {
-    this.#intake.finish();
+    this.intake.finish();
   }
 
   onIdle(): void {
     this.#end('no bytes from the upstream');
   }
 
-  /** Of the latest frame. */
-  get codec(): Format | undefined {
-    return this.#intake.codec;
-  }
-
-  /** As Source has it. */
-  get pageMs(): number {
-    return this.#intake.pageMs;
-  }
-
-  /** See Intake. */
-  get missingSinceMs(): number {
-    return this.#intake.missingSinceMs;
-  }
-
   /** Passes on nothing more. Idempotent. */
   close(): void {
     this.#isOpen = false;
-    this.#intake.close();
+    this.intake.close();
   }
 
   /** It is not the upstream's fault that nothing comes meanwhile. */
@@ -102,7 +71,7 @@ export class Reception implements IntakeOwner, BodySink {
   }
 
   onNoAudio(): void {
-    const { counters, share } = this.#intake;
+    const { counters, share } = this.intake;
     this.#end(foreignSentence(share.foreign, 'the upstream', counters.frames > 0));
   }
 

@@ -34,6 +34,17 @@ export interface FactLimits {
   readonly urlBytes: number;
 }
 
+/** What is configured for a source. */
+export interface SourceRules {
+  /** The channel, for the watchdog. */
+  readonly channel: string;
+  /** A stream with more bytes that are not audio, beyond those that audio offsets, is ended. */
+  readonly framelessBytes: number;
+  readonly facts: FactLimits;
+  /** The charset of its headers and titles that are not UTF-8, read for each; absent: Windows-1252. */
+  readonly charset?: string | undefined;
+}
+
 /** A higher value is ignored. */
 const MAX_HERTZ = 768_000;
 const MAX_CHANNELS = 255;

@@ -6,13 +6,13 @@
  * Invariant: `onEnded` is the last call to the sink, and comes once; after `close` nothing is called. Owned by pull-source.ts.
  */
 
-import type { Format } from '../audio/frames/format.js';
 import type { Frame } from '../audio/frames/frame.js';
 import type { Alarm, Clock } from '../base/clock.js';
 import { decodeUndeclared } from '../metadata/text.js';
 import { Outbound } from '../net/outbound/outbound.js';
 import type { ConnectionOptions } from '../net/outbound/outbound-connection.js';
 import type { Target } from '../net/outbound/target.js';
+import type { Intake } from './intake.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
 import type { SourceTitle } from './source.js';
 import type { SourceFacts } from './source-facts.js';
@@ -74,17 +74,13 @@ export class Upstream implements ReceptionSink {
     return this.#reception !== null;
   }
 
-  get codec(): Format | undefined {
-    return this.#reception?.codec;
-  }
-
   get facts(): SourceFacts | undefined {
     return this.#reception?.facts;
   }
 
-  /** As Source has it. */
-  get pageMs(): number {
-    return this.#reception?.pageMs ?? 0;
+  /** Undefined: no stream's head has arrived. */
+  get intake(): Intake | undefined {
+    return this.#reception?.intake;
   }
 
   /** Once; `onEnded` may be called before this returns. */
@@ -180,7 +176,7 @@ export class Upstream implements ReceptionSink {
   #awaitAudio(): void {
     const { stallMs } = this.#rules;
     const nowMs = this.#clock.now();
-    const sinceMs = this.#reception?.missingSinceMs ?? nowMs;
+    const sinceMs = this.intake?.missingSinceMs ?? nowMs;
     if (nowMs - sinceMs >= stallMs) {
       this.onEnded('no audio from the upstream');
       return;

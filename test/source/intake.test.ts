@@ -33,7 +33,8 @@ class Owner implements IntakeOwner, IntakeSink, StreamBody {
   #isHeld = false;
 
   constructor(framelessBytes = 65_536) {
-    this.intake = new Intake(this, this, this.clock, { part: 'encoder', channel: 'one', body: this, framelessBytes });
+    const rules = { channel: 'one', framelessBytes, facts: { textBytes: 1024, urlBytes: 1024 } };
+    this.intake = new Intake(this, this, this.clock, { part: 'encoder', body: this, rules });
   }
 
   onFrame({ bytes }: Frame): number {
