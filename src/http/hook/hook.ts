@@ -10,13 +10,12 @@
  * A call is a form by POST on a new connection: a stale connection could look like a dead hook.
  */
 
-import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
 import { originOf } from '../../base/ip.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import { OriginTurns } from '../../net/limits/origin-turns.js';
-import { Outbound } from '../../net/outbound/outbound.js';
+import { askForHead } from '../../net/outbound/head-answer.js';
 import { Target } from '../../net/outbound/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
 import { answerOf, formOf, type HookAnswer, type HookListener, keyOf, questionOf } from './hook-call.js';
@@ -73,9 +72,6 @@ const WAITING_PART = 0.5;
 /** This many questions about one address, a household, may wait before further ones count as a crowd. */
 const HOUSEHOLD = 8;
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
-const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-/** Bodies are ignored, and read only so that the server can finish. */
-const MAX_BODY_BYTES = 64 * 1024;
 
 export class ListenerHook {
   readonly #options: HookOptions;
@@ -234,37 +230,16 @@ export class ListenerHook {
 
   /** Makes one call, which is aborted after the time-out, even while its body arrives. */
   #start(call: Call): void {
-    let bytes = 0;
-    const onBody = (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) outbound.abort();
-    };
-    let isAnswered = false;
-    const answer = (result: HookAnswer | string) => {
-      if (!isAnswered) this.#answered(call, result);
-      isAnswered = true;
-    };
     const request = { target: this.#target, method: 'POST', headers: HEADERS, body: call.form } as const;
-    const outbound = new Outbound(request, CONNECTION, {
-      onAnswer: () => {
-        answer(answerOf(outbound));
-        outbound.receive({ onBody, onEnd: () => undefined });
-      },
-      // A reason may contain the hook's host name; a code contains nothing of the URL.
-      onFailed: (reason, code) => answer(code ?? reason),
+    const leftMs = Math.min(this.#options.timeoutMs, Math.max(1, call.untilMs - this.#clock.now()));
+    askForHead(request, leftMs, {
+      onHead: (answer) => this.#answered(call, answerOf(answer)),
+      onFailed: (safe, reason) => this.#answered(call, safe ?? reason),
       onClosed: () => {
-        clearTimeout(deadline);
-        answer('no answer');
         this.#running--;
         this.#startCalls();
       },
     });
-    const leftMs = Math.min(this.#options.timeoutMs, Math.max(1, call.untilMs - this.#clock.now()));
-    const deadline = setTimeout(() => {
-      answer('no answer in time');
-      outbound.abort();
-    }, leftMs);
-    outbound.start();
   }
 
   #answered(call: Call, answer: HookAnswer | string): void {

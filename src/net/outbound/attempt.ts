@@ -7,10 +7,9 @@
 
 import type { KeyObject } from 'node:crypto';
 import { createSocket } from 'node:dgram';
-import { lookup } from 'node:dns';
 import { connect, isIPv6 } from 'node:net';
 import { hostOf } from '../../base/ip.js';
-import { Outbound } from './outbound.js';
+import { askForHead } from './head-answer.js';
 import { Target } from './target.js';
 import { signatureHeaders } from './webhook-signature.js';
 
@@ -45,9 +44,6 @@ export interface Attempt {
   abort(): void;
 }
 
-const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-/** The body of a response is ignored. It is read only so that the other side can finish. */
-const MAX_BODY_BYTES = 64 * 1024;
 /** The receiver is gone permanently. */
 const GONE = 410;
 /** A device that takes lines may leave its connection open: we close it this long after all was sent. */
@@ -64,50 +60,23 @@ export function attempt(message: DeliveryMessage, output: AttemptOutput): Attemp
 function attemptHttp({ id, url, method, headers, body, key }: DeliveryMessage, output: AttemptOutput): Attempt {
   const text = body.toString();
   const signed = key === null ? {} : signatureHeaders(key, id, text, output.wallMs);
-  let isOver = false;
-  const over = (failure: string | null, isFinal = false, afterSeconds = 0) => {
-    if (isOver) return;
-    isOver = true;
-    output.onOver(failure, isFinal, afterSeconds);
-  };
-  let bytes = 0;
-  const onBody = (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) outbound.abort();
-  };
   const request = {
     target: Target.named(url, undefined, true),
     method,
     headers: { ...headers, 'User-Agent': 'airsplice', ...signed },
     ...(method === 'POST' && { body: text }),
   } as const;
-  const outbound = new Outbound(request, CONNECTION, {
-    onAnswer: () => {
-      const { status } = outbound;
-      outbound.receive({ onBody, onEnd: () => undefined });
-      const judged = output.judge?.(status, outbound.headers);
-      if (judged !== undefined) over(judged);
-      else if (status >= 200 && status <= 299) over(null);
-      else over(`status ${status}`, status === GONE, retryAfter(outbound.headers.get('retry-after')));
+  const abort = askForHead(request, output.timeoutMs, {
+    onHead: (answer) => {
+      const { status } = answer;
+      const judged = output.judge?.(status, answer.headers);
+      if (judged !== undefined) output.onOver(judged, false, 0);
+      else if (status >= 200 && status <= 299) output.onOver(null, false, 0);
+      else output.onOver(`status ${status}`, status === GONE, retryAfter(answer.headers.get('retry-after')));
     },
-    // A reason may hold the name that was looked up; a code holds nothing of the URL.
-    onFailed: (_, code) => over(code ?? 'the connection failed'),
-    onClosed: () => {
-      clearTimeout(deadline);
-      over('no answer');
-    },
+    onFailed: (safe) => output.onOver(safe ?? 'the connection failed', false, 0),
   });
-  const deadline = setTimeout(() => {
-    over('no answer in time');
-    outbound.abort();
-  }, output.timeoutMs);
-  outbound.start();
-  return {
-    abort: () => {
-      isOver = true;
-      outbound.abort();
-    },
-  };
+  return { abort };
 }
 
 function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: AttemptOutput): Attempt {
