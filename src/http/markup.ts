@@ -12,6 +12,11 @@ export function escapeMarkup(text: string): string {
     .replace(/[&<>]/g, (character) => NAMED[character]!);
 }
 
+/** The same for the value of an attribute in double quotes. */
+export function escapeAttribute(text: string): string {
+  return escapeMarkup(text).replaceAll('"', '&quot;');
+}
+
 /** Figures of a stream or a server, by element name, in the order of the answer. */
 export type StatusMembers = Readonly<Record<string, string | number>>;
 

@@ -7,13 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
+import { refuse } from '../net/front/refuse.js';
 import type { RequestHeadFault } from '../net/front/request-head.js';
 import type { AddressHeaders } from './legacy.js';
 import { type AskedFor, type ErrorPage, errorPage } from './page/error-page.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
-/** For how long the rest of a request is read and dropped after a refusal on a bare socket. */
-const LINGER_MS = 2000;
 
 /** The body: type, title, status, detail and, for bad fields, errors. */
 function problemJson(refusal: Refusal): string {
@@ -73,11 +72,7 @@ export function tooManyConnections(): Refusal {
   });
 }
 
-/**
- * Answers on a bare socket, after the HTTP parser has failed or was detached, and closes it. Further bytes of the client are dropped for
- * LINGER_MS: closing with unread bytes would reset the connection, and the answer would be lost.
- * @param asked headers of the request, if known
- */
+/** Answers on a bare socket, after the HTTP parser has failed or was detached, and closes it. @param asked headers of the request, if known */
 export function endWithProblem(
   socket: Socket,
   refusal: Refusal,
@@ -92,11 +87,8 @@ export function endWithProblem(
     ...refusal.headers,
     Connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.removeAllListeners('data').on('data', () => undefined);
-  socket.on('error', () => undefined);
-  socket.resume();
-  socket.end(`HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\n${lines.join('')}\r\n${body}`);
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  socket.removeAllListeners('data');
+  refuse(socket, `HTTP/1.1 ${refusal.status} ${REFUSALS[refusal.kind].title}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** An operator has blocked the client. */

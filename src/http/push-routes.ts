@@ -18,6 +18,7 @@ import {
   type ReadPush,
 } from '../metadata/push-input.js';
 import type { Proxies } from '../net/front/client-address.js';
+import { bearerToken } from '../net/front/request-head.js';
 import { connectionId } from '../net/front/tracked-connection.js';
 import { type Judged, type Judges, judgeRequest } from '../net/limits/judge.js';
 import type { Rate } from '../net/limits/rate.js';
@@ -26,6 +27,7 @@ import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';
 import { type RouteRole, refuseOthers } from './methods.js';
+import { hasBody } from './upgrade-offer.js';
 
 /** The rest of the server, as pushes use it; wired in app/. */
 export interface PushTarget {
@@ -102,7 +104,7 @@ export function registerPush(
     // Before the body is read, so that a client without a token gets no other answer.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
-      const compare = () => target.authorizes(channel, token ?? bearerToken(request));
+      const compare = () => target.authorizes(channel, token ?? bearerToken(request.headers.authorization));
       const client: PushClient = { address: rates.proxies.ofRequest(request.raw), verdict: undefined };
       clients.set(request, client);
       const onJudged = (judged: Judged) => {
@@ -159,15 +161,6 @@ export function takePush(rates: Pick<PushRates, 'pushes' | 'refusedPushes'>, cha
   if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
 }
 
-/**
- * The token of `Authorization: Bearer`, or "". Node decodes headers as Latin-1 and trims them; tokens are compared as UTF-8, whose last byte
- * may be a blank in Latin-1.
- */
-function bearerToken(request: FastifyRequest): string {
-  const given = /^bearer +/i.exec(request.headers.authorization ?? '');
-  return given === null ? '' : Buffer.from(given.input.slice(given[0].length), 'latin1').toString('utf8');
-}
-
 /** Null: the token is right. An unknown channel and a wrong token get the same answer. */
 function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
   if (verdict === 'right') return null;
@@ -177,19 +170,15 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
 }
 
 /** Null: a GET, a body of a known type, or fields in the address and no body. */
-function refusalOfType({ method, headers, url }: FastifyRequest): Refusal | null {
+function refusalOfType({ method, headers, url, raw }: FastifyRequest): Refusal | null {
   const type = headers['content-type'] ?? '';
   if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
-  if (type === '' && queryOf(url) !== '' && !hasBody(headers)) return null;
+  if (type === '' && queryOf(url) !== '' && !hasBody(raw)) return null;
   return new Refusal('unsupported-media-type', BODY_DETAIL);
 }
 
 const BODY_DETAIL =
   'The body must be a JSON object with Content-Type: application/json, or a form: application/x-www-form-urlencoded, or multipart/form-data with its boundary.';
-
-function hasBody(headers: FastifyRequest['headers']): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
 
 /** @throws Refusal bad-request, too-large, unsupported-media-type, invalid */
 export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {

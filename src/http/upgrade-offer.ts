@@ -8,7 +8,8 @@ export function wantsWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+/** Whether a request has a body, by its head. */
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { originOf } from '../base/ip.js';
+import { Tally } from '../base/tally.js';
 
 /** Limits of simultaneously waiting requests. */
 export interface WaitingLimits {
@@ -20,7 +21,7 @@ export class WaitingRequests {
   readonly #limits: WaitingLimits;
   readonly #waiting = new Set<WaitingRequest>();
   /** Their numbers by origin. */
-  readonly #byOrigin = new Map<string, number>();
+  readonly #byOrigin = new Tally();
   #isClosed = false;
 
   constructor(clock: Clock, limits: WaitingLimits) {
@@ -42,14 +43,14 @@ export class WaitingRequests {
     if (this.#isClosed || this.#waiting.size >= this.#limits.most()) return null;
     const address = this.#limits.addressOf(response.req);
     const origin = originOf(address);
-    if ((this.#byOrigin.get(origin) ?? 0) >= this.#limits.mostFrom(address)) return null;
+    if (this.#byOrigin.own(origin) >= this.#limits.mostFrom(address)) return null;
     const waiting = new WaitingRequest(this.#clock, waitMs, () => {
       this.#waiting.delete(waiting);
-      this.#count(origin, -1);
+      this.#byOrigin.add(origin, -1);
       onEnd();
     });
     this.#waiting.add(waiting);
-    this.#count(origin, 1);
+    this.#byOrigin.add(origin, 1);
     response.once('close', () => waiting.end());
     return waiting;
   }
@@ -58,12 +59,6 @@ export class WaitingRequests {
   close(): void {
     this.#isClosed = true;
     for (const waiting of [...this.#waiting]) waiting.end();
-  }
-
-  #count(origin: string, change: 1 | -1): void {
-    const count = (this.#byOrigin.get(origin) ?? 0) + change;
-    if (count === 0) this.#byOrigin.delete(origin);
-    else this.#byOrigin.set(origin, count);
   }
 }
 

@@ -11,7 +11,7 @@ import { Refusal, tooManyGuesses } from '../../base/refusal.js';
 import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin-config.js';
 import { secretMatches } from '../../config/secret.js';
 import type { Proxies } from '../../net/front/client-address.js';
-import { basicCredentials } from '../../net/front/request-head.js';
+import { basicCredentials, bearerToken } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import { type Judges, judgeRequest } from '../../net/limits/judge.js';
 import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
@@ -73,7 +73,6 @@ const MISSING_RIGHT = 'missing right';
 
 type AdminRequest = Pick<AdminRefused, 'address' | 'connection' | 'act'>;
 
-const BEARER = /^bearer +(?=\S)/i;
 const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
 
 export class AdminAccess {
@@ -234,12 +233,8 @@ function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal
 
 /** The user with these credentials; null: none. Takes the same time for all. */
 function userOf(users: AdminUsers, authorization: string): string | null {
-  const bearer = BEARER.exec(authorization);
-  if (bearer === null) {
-    return userWith(users, basicCredentials(authorization));
-  }
-  // Node decodes headers as Latin-1; tokens are compared as UTF-8.
-  const token = Buffer.from(authorization.slice(bearer[0].length), 'latin1').toString('utf8');
+  const token = bearerToken(authorization);
+  if (token === '') return userWith(users, basicCredentials(authorization));
   let found: string | null = null;
   for (const [name, { tokens }] of Object.entries(users)) if (secretMatches(tokens, token)) found = name;
   return found;

@@ -1,7 +1,7 @@
 /** Icecast's answers: elements as XML, or as JSON in the format of `/status-json.xsl`. */
 
 import type { FastifyReply } from 'fastify';
-import { escapeMarkup } from '../markup.js';
+import { escapeAttribute, escapeMarkup } from '../markup.js';
 
 const XML_TYPE = 'text/xml; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -26,13 +26,11 @@ function element(name: string, value: Value): string {
   if (Array.isArray(value)) return value.map((each: Members) => element(name, each)).join('');
   if (typeof value !== 'object') return `<${name}>${escapeMarkup(String(value))}</${name}>`;
   const { $, ...members } = value as Members;
-  const attributes = Object.entries(($ ?? {}) as Members).map(([name, text]) => ` ${name}="${attribute(text)}"`);
+  const attributes = Object.entries(($ ?? {}) as Members).map(
+    ([name, text]) => ` ${name}="${escapeAttribute(String(text))}"`,
+  );
   const inner = Object.entries(members).map(([inside, each]) => element(inside, each));
   return `<${name}${attributes.join('')}>${inner.join('')}</${name}>`;
-}
-
-function attribute(value: Value): string {
-  return escapeMarkup(String(value)).replaceAll('"', '&quot;');
 }
 
 /** A list of one becomes an object, a longer one an array; attributes become members. */

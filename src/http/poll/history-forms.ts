@@ -6,7 +6,7 @@ import { csvLine } from '../../base/csv.js';
 import { ETYPES, playId } from '../../metadata/record.js';
 import { type ChannelFace, RecordView } from '../../metadata/view.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
-import { elements, escapeMarkup } from '../markup.js';
+import { elements, escapeAttribute, escapeMarkup } from '../markup.js';
 
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
@@ -59,7 +59,7 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
       const view = new RecordView(record, face);
       // The same also if the sender's id came later: feed readers show another guid as another item.
       const guid = `${record.channel} ${fromMs} ${playId(record)}`;
-      const cover = view.cover === '' ? '' : `<media:thumbnail url="${quoted(view.cover)}"/>`;
+      const cover = view.cover === '' ? '' : `<media:thumbnail url="${escapeAttribute(view.cover)}"/>`;
       const members = {
         title: view.title || (ETYPES.get(record.etype) ?? ''),
         pubDate: new Date(fromMs).toUTCString(),
@@ -74,9 +74,4 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
 /** `2026-11-20T12:37:28.123Z` */
 function utcMs(unixMs: number): string {
   return new Date(unixMs).toISOString();
-}
-
-/** Escapes the value of an attribute. */
-function quoted(text: string): string {
-  return escapeMarkup(text).replaceAll('"', '&quot;');
 }

@@ -203,6 +203,15 @@ function tooLarge(limit: string): RequestHeadFault {
 }
 
 /**
+ * The token in an `Authorization: Bearer` header (RFC 6750), or "". Node decodes headers as Latin-1 and trims them; tokens are compared as UTF-8,
+ * whose last byte may be a blank in Latin-1.
+ */
+export function bearerToken(authorization = ''): string {
+  const given = /^bearer +/i.exec(authorization);
+  return given === null ? '' : Buffer.from(authorization.slice(given[0].length), 'latin1').toString('utf8');
+}
+
+/**
  * The user and password in an `Authorization: Basic` header (RFC 7617; UTF-8 if valid, else Windows-1252), split at the first colon.
  * Null: none, or not base64 (padding may be missing).
  */
