@@ -16,7 +16,7 @@ import type { Output } from '../base/output.js';
 import type { SecretMask } from '../base/secret-mask.js';
 import { Tallies } from '../base/tallies.js';
 import { quoted, stamp } from './access-line.js';
-import { type NamedListener, UniqueTally } from './unique-tally.js';
+import { digestOf, type NamedListener, UniqueTally } from './unique-tally.js';
 
 /** User agents are compared up to this length. */
 const AGENT_CHARACTERS = 200;
@@ -168,7 +168,7 @@ export class ListenerStats {
     const nowMs = this.#clock.now();
     const { identity, isLasting } = identify(request, agent, metaid);
     const tally = this.#uniqueOf(channel);
-    const key = `${channel} ${this.#tallies.isShared ? tally.digest(identity) : identity}`;
+    const key = `${channel} ${this.#tallies.isShared ? digestOf(identity) : identity}`;
     let unique = this.#unique.get(key);
     if (unique === undefined || (!isLasting && nowMs - unique.sinceMs > this.#options.togetherMs)) {
       const counts = this.#countsOf(channel);

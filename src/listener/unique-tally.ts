@@ -50,10 +50,6 @@ export class UniqueTally {
     return this.#tally.remoteCount;
   }
 
-  digest(identity: string): string {
-    return digestOf(identity);
-  }
-
   /** A connection of this listener was added. */
   add(unique: NamedListener): void {
     if (unique.name === '') unique.name = this.#nameOf(unique);

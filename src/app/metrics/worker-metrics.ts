@@ -59,7 +59,7 @@ export function observeWorker(registry: MetricRegistry, worker: Worker): void {
     pushes: worker.pushes,
     requests,
     connections: guards.connections,
-    watchers: readers.watch,
+    watchers: readers.watch.watchers,
     secrets: guards.gate,
   });
 }

@@ -55,7 +55,7 @@ export class ClientSide implements HubClients {
   readonly listenersOf: HubClients['listenersOf'] = (channel) => this.worker.channels.get(channel)!.audio.listeners;
   readonly counts: HubClients['counts'] = () => {
     const { network, audience } = this.worker;
-    const watchers = network.readers.watch.count;
+    const watchers = network.readers.watch.watchers.count;
     return { connections: network.guards.connections.count, listeners: audience.count, watchers };
   };
   readonly typicalLagMs: HubClients['typicalLagMs'] = (channel) =>

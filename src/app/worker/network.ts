@@ -197,7 +197,7 @@ export class Network {
   drain(): void {
     this.streams.close();
     this.guards.gate.close();
-    this.readers.watch.close();
+    this.readers.watch.watchers.close();
     this.#live?.close();
     this.#parts.audience.endAll('shutdown');
     this.ingest.close();
@@ -211,7 +211,7 @@ export class Network {
 
   /** Disconnects the watchers and requests that are left. */
   terminate(): void {
-    this.readers.watch.terminate();
+    this.readers.watch.watchers.terminate();
     this.router.terminate();
   }
 

@@ -192,7 +192,7 @@ export class Watchers implements AlarmHandler {
     if (this.#count === 0) this.#ticker.rest();
   }
 
-  /** Takes no more watchers and closes all; `onAlarm` cuts those that do not answer in time. */
+  /** Takes no more watchers, closes all WebSockets with 1001 and ends all event streams; `onAlarm` cuts those that do not answer in time. */
   close(): void {
     this.#closed = true;
     const nowMs = this.#clock.now();

@@ -48,10 +48,6 @@ export class Watch implements UpgradeService {
     });
   }
 
-  get count(): number {
-    return this.watchers.count;
-  }
-
   /** Every path: the last service in the list refuses those that cannot be watched. */
   takes(): boolean {
     return true;
@@ -69,16 +65,6 @@ export class Watch implements UpgradeService {
     } catch (error) {
       endWithProblem(socket, asRefusal(error, this.#options.onError), { ...READ_CORS, ...headers });
     }
-  }
-
-  /** Takes no more watchers, closes all WebSockets with 1001 and ends all event streams. */
-  close(): void {
-    this.watchers.close();
-  }
-
-  /** Cuts the remaining connections. */
-  terminate(): void {
-    this.watchers.terminate();
   }
 
   #open(ws: WebSocket, socket: Socket, address: string, watch: WatchRequest): void {

@@ -64,8 +64,8 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   readonly player: PlayerClock;
   /** See ReportBudget. */
   reportableMs = Number.NEGATIVE_INFINITY;
-  #channel: string;
-  #mount: string;
+  channel: string;
+  mount: string;
   /** Audio time of its position 0 on the present tape; null: no audio of that tape was written yet. */
   #zeroMs: number | null = null;
   /** The last mark of that tape whose title was written. */
@@ -85,20 +85,12 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   ) {
     this.metaid = metaid;
     this.sinceMs = sinceMs;
-    this.#channel = channel;
-    this.#mount = mount;
+    this.channel = channel;
+    this.mount = mount;
     this.player = new PlayerClock(blockBytes);
     this.#isDated = isDated;
     this.#clock = clock;
     this.#output = output;
-  }
-
-  get channel(): string {
-    return this.#channel;
-  }
-
-  get mount(): string {
-    return this.#mount;
   }
 
   /** A title's record as readers of the listener scope get it. */
@@ -131,8 +123,8 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /** Its connection continues at another mount, or with another tape; what it was sent before is heard first. */
   move(channel: string, mount: string): void {
-    this.#channel = channel;
-    this.#mount = mount;
+    this.channel = channel;
+    this.mount = mount;
     this.#zeroMs = null;
     this.#mark = null;
   }
@@ -168,7 +160,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     if (this.#mark !== null && mark.order <= this.#mark.order) return;
     this.#mark = mark;
     const positionMs = Math.max(0, atMs - (this.#zeroMs ?? atMs));
-    const title = { view: mark.view, positionMs, mount: this.#mount, order: (this.lastWritten?.order ?? -1) + 1 };
+    const title = { view: mark.view, positionMs, mount: this.mount, order: (this.lastWritten?.order ?? -1) + 1 };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
     this.#unheard.push(title);

@@ -613,7 +613,7 @@ t.test('a fault behind the head of an event stream ends that stream, and its wat
   t.match(wire.got, /^HTTP\/1\.1 200 /);
   t.notMatch(wire.got, /secret|problem/);
   t.strictSame(errors, [FAULT]);
-  t.equal(watch.count, 0);
+  t.equal(watch.watchers.count, 0);
 });
 
 t.test('a fault behind the 101 cuts that connection, and its watcher is not counted', async (t) => {
@@ -622,7 +622,7 @@ t.test('a fault behind the 101 cuts that connection, and its watcher is not coun
     const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\n${UPGRADE}`);
     await wire.untilClosed();
     t.match(wire.got, /^HTTP\/1\.1 101 .*\r\n\r\n$/s, `${path}: nothing behind the head`);
-    t.equal(watch.count, 0);
+    t.equal(watch.watchers.count, 0);
   };
   await upgraded('/metadata/listener/m');
   Object.defineProperty(nesOptions, 'pingMs', {
