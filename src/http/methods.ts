@@ -68,20 +68,18 @@ export function readRoute(
   more: Pick<RouteOptions, 'config' | 'preParsing'> = {},
 ): void {
   app.route({ ...more, method: ['GET', 'HEAD'], url, exposeHeadRoute: false, handler });
-  refuseWrites(app, url, more.config);
+  refuseOthers(app, url, GET_METHODS, READ_ONLY, more.config);
 }
 
-function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
-  refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
-}
-
-/** For read-only paths with CORS: answers the preflight, and refuses writes. */
-export function allowPreflight(
+/** The same for a path that pages of any origin may read: the preflight is answered. */
+export function publicRoute(
   app: FastifyInstance,
   url: string,
   config: RouteRole,
+  handler: RouteHandlerMethod,
   constraints: RouteConstraints = {},
 ): void {
+  app.route({ config, constraints, method: ['GET', 'HEAD'], url, handler });
   app.options(url, { config, constraints }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
   refuseOthers(app, url, READ_METHODS, READ_ONLY, config, constraints);
 }

@@ -3,10 +3,10 @@
  * the playlist, so that a metaid or a signature reaches the stream.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { pathOf } from '../../base/request-target.js';
 import { escapeMarkup } from '../markup.js';
-import { allowPreflight, type RouteConstraints, type RouteRole } from '../methods.js';
+import { publicRoute, type RouteConstraints, type RouteRole } from '../methods.js';
 import type { MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
 import { NO_STORE } from './status-routes.js';
@@ -71,18 +71,12 @@ export function registerPlaylists(
     },
     deriveConstraint: ({ url }) => (playlistAt(decodedPath(url!)) !== undefined ? OF_PLAYLIST.path : undefined),
   });
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/*',
-    config: ROLE,
-    constraints: OF_PLAYLIST,
-    handler: async ({ raw }, reply) => {
-      const { path, format, channel } = playlistAt(decodedPath(raw.url!))!;
-      const url = `${publicUrl.of(raw)}${path}${safeQueryOf(raw.url!)}`;
-      return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
-    },
-  });
-  allowPreflight(app, '/*', ROLE, OF_PLAYLIST);
+  const send: RouteHandlerMethod = async ({ raw }, reply) => {
+    const { path, format, channel } = playlistAt(decodedPath(raw.url!))!;
+    const url = `${publicUrl.of(raw)}${path}${safeQueryOf(raw.url!)}`;
+    return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
+  };
+  publicRoute(app, '/*', ROLE, send, OF_PLAYLIST);
 }
 
 /** The path, decoded as by fastify's router, with single slashes as in mounts. "": broken percent-encoding, which fastify refuses. */

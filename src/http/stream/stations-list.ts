@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.js';
 import { formatFacts } from '../../listener/cursor/stream-head.js';
 import { CompressibleBody, compressed } from '../compression.js';
-import { allowPreflight, type RouteRole } from '../methods.js';
+import { publicRoute, type RouteRole } from '../methods.js';
 import { JSON_TYPE, matchesTag, READ_CORS, SHARED, STATIONS_PATH } from '../reads.js';
 import { hlsPath, rewindPath } from './hls-answers.js';
 import { isOnAir, type MountStatus } from './mount-status.js';
@@ -44,25 +44,19 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
     (url) => JSON.stringify(url).slice(1, -1),
   );
   const bodies = new Bodies();
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: STATIONS_PATH,
-    config: ROLE,
-    handler: async ({ raw }, reply) => {
-      const url = publicUrl.of(raw);
-      const nowMs = clock.now();
-      const text = shared.for(reachedAt(url), nowMs);
-      const body = bodies.of(url, text, nowMs);
-      const varying = { ...HEADERS, Vary: ['Accept-Encoding', publicUrl.vary].filter(Boolean).join(', ') };
-      if (body === null) return reply.headers({ ...varying, 'Content-Type': JSON_TYPE }).send(Buffer.from(text));
-      const form = compressed(raw, body);
-      const headers = { ...varying, ETag: form.etag };
-      if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).headers(headers).send();
-      const bytes = await form.bytes();
-      return reply.headers({ ...form.headers, ...headers, 'Content-Type': JSON_TYPE }).send(bytes);
-    },
+  publicRoute(app, STATIONS_PATH, ROLE, async ({ raw }, reply) => {
+    const url = publicUrl.of(raw);
+    const nowMs = clock.now();
+    const text = shared.for(reachedAt(url), nowMs);
+    const body = bodies.of(url, text, nowMs);
+    const varying = { ...HEADERS, Vary: ['Accept-Encoding', publicUrl.vary].filter(Boolean).join(', ') };
+    if (body === null) return reply.headers({ ...varying, 'Content-Type': JSON_TYPE }).send(Buffer.from(text));
+    const form = compressed(raw, body);
+    const headers = { ...varying, ETag: form.etag };
+    if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).headers(headers).send();
+    const bytes = await form.bytes();
+    return reply.headers({ ...form.headers, ...headers, 'Content-Type': JSON_TYPE }).send(bytes);
   });
-  allowPreflight(app, STATIONS_PATH, ROLE);
 }
 
 /** A cache (LRU) of the last body for each URL of the server. */

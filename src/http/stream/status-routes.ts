@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parameter } from '../../base/request-target.js';
 import { escapeMarkup } from '../markup.js';
-import { allowPreflight, type RouteRole } from '../methods.js';
+import { publicRoute, type RouteRole } from '../methods.js';
 import { publicStats, statusJson } from './icecast-status.js';
 import { askedMount, channelOf, type StatusFacts } from './mount-status.js';
 import { reachedAt, SharedText } from './shared-text.js';
@@ -82,17 +82,11 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     '/nextsongs': (_, url) => ({ type: XML_TYPE, text: nextSongs(channelOf(facts.channels, url)) }),
   };
   for (const [url, answer] of Object.entries(answers)) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url,
-      config: ROLE,
-      handler: async (request, reply) => {
-        const { type, text } = answer(request, request.raw.url!);
-        // Sent as bytes, since fastify would add a charset to the type of a string.
-        return reply.headers({ ...NO_STORE, 'Content-Type': type }).send(Buffer.from(text));
-      },
+    publicRoute(app, url, ROLE, async (request, reply) => {
+      const { type, text } = answer(request, request.raw.url!);
+      // Sent as bytes, since fastify would add a charset to the type of a string.
+      return reply.headers({ ...NO_STORE, 'Content-Type': type }).send(Buffer.from(text));
     });
-    allowPreflight(app, url, ROLE);
   }
 }
 

@@ -6,7 +6,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
-import { allowPreflight, type RouteRole } from '../methods.js';
+import { publicRoute, type RouteRole } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { askedMount, type MountStatus } from './mount-status.js';
 import { NO_STORE } from './status-routes.js';
@@ -29,18 +29,12 @@ export function registerStreamInfo(
       statuses.channels.find((each) => hasInfo(each) && each.mount.facts.key === key),
   };
   for (const [path, find] of Object.entries(routes)) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: path,
-      config: ROLE,
-      handler: async (request, reply) => {
-        const { channelkey = '' } = request.params as { readonly channelkey?: string };
-        const found = find(request.raw.url!, channelkey);
-        if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or nothing to say of it.');
-        return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
-      },
+    publicRoute(app, path, ROLE, async (request, reply) => {
+      const { channelkey = '' } = request.params as { readonly channelkey?: string };
+      const found = find(request.raw.url!, channelkey);
+      if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or nothing to say of it.');
+      return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
     });
-    allowPreflight(app, path, ROLE);
   }
 }
 
