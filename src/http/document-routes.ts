@@ -8,11 +8,12 @@ import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Refusal } from '../base/refusal.js';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
-import { contentTag } from '../metadata/etag.js';
 import { readRoute } from './methods.js';
 import { messagesPage } from './page/messages-page.js';
+import { FOR_ALL, fileOf, HTML_TYPE, sendFile } from './page/page-files.js';
 import { DOCS_POLICY_TEXT } from './page/page-policy.js';
-import { matchesTag } from './reads.js';
+import type { ServedFile } from './page/page-site.js';
+import { JSON_TYPE } from './reads.js';
 
 /**
  * @param documents called for each request: the first call takes 60 ms; resolves with other objects after a limit has changed
@@ -27,7 +28,7 @@ export function registerDocuments(
   serve(app, '/asyncapi.json', async () => (await documents()).asyncApi);
   readRoute(app, '/docs/messages', async (_, reply) => {
     reply.headers({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': DOCS_POLICY_TEXT });
-    return reply.type('text/html; charset=utf-8').send(messagesPage((await documents()).asyncApi));
+    return reply.type(HTML_TYPE).send(messagesPage((await documents()).asyncApi));
   });
   serve(app, '/schemas/record.json', async () => (await documents()).record);
   let page: Promise<FastifyInstance> | null = null;
@@ -50,32 +51,19 @@ export function registerDocuments(
 }
 
 /** Registers the path of a document. Returns a function that resolves with its current body. */
-function serve(app: FastifyInstance, url: string, read: () => Promise<object>): () => Promise<ServedDocument> {
+function serve(app: FastifyInstance, url: string, read: () => Promise<object>): () => Promise<ServedFile> {
   let document: object | null = null;
-  let served: ServedDocument;
+  let served: ServedFile;
   const current = async () => {
     const now = await read();
     if (document !== now) {
       document = now;
-      served = measured('document', () => servedDocument(now));
+      served = measured('document', () => fileOf(JSON_TYPE, Buffer.from(JSON.stringify(now))));
     }
     return served;
   };
   readRoute(app, url, async (request, reply) => {
-    const { body, etag } = await current();
-    reply.headers({ ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' });
-    if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    return reply.type('application/json; charset=utf-8').send(body);
+    return sendFile(request, reply, await current(), { ...FOR_ALL, 'Cache-Control': 'no-cache' });
   });
   return current;
-}
-
-interface ServedDocument {
-  readonly body: Buffer;
-  readonly etag: string;
-}
-
-function servedDocument(document: object): ServedDocument {
-  const body = Buffer.from(JSON.stringify(document));
-  return { body, etag: `"${contentTag(body)}"` };
 }

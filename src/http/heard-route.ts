@@ -8,7 +8,7 @@ import { invalidField, Refusal, retryLater } from '../base/refusal.js';
 import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/sessions/heard-reports.js';
 import { REPORT_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
-import { JSON_TYPE } from './push-routes.js';
+import { JSON_BODY } from './push-routes.js';
 import { isMetaid, notFound, READ_CORS } from './reads.js';
 
 const HEARD_PATH = '/metadata/listener/:metaid/heard';
@@ -38,7 +38,7 @@ export function registerHeard(
     onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
       reply.headers(READ_CORS);
       const type = headers['content-type'] ?? '';
-      if (!JSON_TYPE.test(type) && !TEXT_TYPE.test(type)) {
+      if (!JSON_BODY.test(type) && !TEXT_TYPE.test(type)) {
         const detail = 'A report is JSON with Content-Type: application/json, or text/plain.';
         throw new Refusal('unsupported-media-type', detail);
       }

@@ -27,6 +27,7 @@ import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';
 import { type RouteRole, refuseOthers } from './methods.js';
+import { JSON_TYPE } from './reads.js';
 import { hasBody } from './upgrade-offer.js';
 
 /** The rest of the server, as pushes use it; wired in app/. */
@@ -79,14 +80,14 @@ interface PushClient {
 const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
 /** With or without a charset: JSON is always UTF-8. */
-export const JSON_TYPE = /^application\/json\s*(;|$)/i;
+export const JSON_BODY = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
 /** See `readPush`. */
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
 const CURLY = 0x7b;
 /** Limit on names in the header Airsplice-Ignored. */
 const MAX_NAMES = 20;
-const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
+const ANSWER_HEADERS = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store' };
 
 /** @param limits those of the fields, another object after a change; and that of a POST's body in bytes, fixed at the start */
 export function registerPush(
@@ -172,7 +173,7 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
 /** Null: a GET, a body of a known type, or fields in the address and no body. */
 function refusalOfType({ method, headers, url, raw }: FastifyRequest): Refusal | null {
   const type = headers['content-type'] ?? '';
-  if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
+  if (method !== 'POST' || JSON_BODY.test(type) || isForm(type)) return null;
   if (type === '' && queryOf(url) !== '' && !hasBody(raw)) return null;
   return new Refusal('unsupported-media-type', BODY_DETAIL);
 }

@@ -9,9 +9,8 @@ import { codeFile } from '../../base/own-files.js';
 import { Refusal } from '../../base/refusal.js';
 import { readRoute } from '../methods.js';
 import { prefersHtml } from '../page/error-page.js';
-import { fileOf, SCRIPT_TYPE } from '../page/page-files.js';
+import { CSS_TYPE, fileOf, HTML_TYPE, SCRIPT_TYPE, sendFile } from '../page/page-files.js';
 import type { ServedFile } from '../page/page-site.js';
-import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
 import { sendLoginPage } from './login-page.js';
 
@@ -33,8 +32,8 @@ const PAGE_HEADERS = {
 /** Not Basic: the browser would ask for the password itself. */
 const LOGIN_ONLY = 'Bearer realm="airsplice admin"';
 const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
+  html: HTML_TYPE,
+  css: CSS_TYPE,
   js: SCRIPT_TYPE,
 };
 
@@ -64,13 +63,8 @@ function askToLogIn(error: FastifyError, { headers }: FastifyRequest, reply: Fas
   });
 }
 
-function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, body, etag }: ServedFile): void {
-  const handler: RouteHandlerMethod = (request, reply) => {
-    reply.headers({ ...PAGE_HEADERS, ETag: etag });
-    if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-    return reply.type(type).send(body);
-  };
-  readRoute(app, url, handler, {
+function serve(app: FastifyInstance, access: AdminAccess, url: string, file: ServedFile): void {
+  readRoute(app, url, (request, reply) => sendFile(request, reply, file, PAGE_HEADERS), {
     config: ADMIN_ROLE,
     preParsing: async (request, reply) => void (await access.require(request, reply, 'read')),
     ...(url === '/admin' && { errorHandler: askToLogIn }),

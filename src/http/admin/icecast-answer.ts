@@ -2,9 +2,9 @@
 
 import type { FastifyReply } from 'fastify';
 import { escapeAttribute, escapeMarkup } from '../markup.js';
+import { JSON_TYPE } from '../reads.js';
 
 const XML_TYPE = 'text/xml; charset=utf-8';
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Endings of a path; without one it is XML. `.xsl` is XML too: in 2.4 it is a web page, which some scripts read. */
 export const FORMS = ['', '.xml', '.xsl', '.json'] as const;

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import { html } from '../page/markup-template.js';
+import { HTML_TYPE } from '../page/page-files.js';
 import { ADMIN_HEADERS } from './admin-access.js';
 
 interface LoginPage {
@@ -31,7 +32,7 @@ const SCRIPT = 'const form=document.forms[0],to=form.action;form.onsubmit=()=>{f
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const HEADERS = {
   ...ADMIN_HEADERS,
-  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Type': HTML_TYPE,
   'Content-Security-Policy': `default-src 'none'; script-src ${hashOf(SCRIPT)}; style-src ${hashOf(STYLE)}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   // With no-referrer a browser would send `Origin: null` with the form.
   'Referrer-Policy': 'same-origin',

@@ -8,10 +8,11 @@ import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
 import { auditDone, auditRefused } from '../audit.js';
 import { refuseOthers } from '../methods.js';
+import { JSON_TYPE } from '../reads.js';
 import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from './admin-access.js';
 
 const BODY_BYTES = 65_536;
-const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };
+const JSON_HEADERS = { 'Content-Type': JSON_TYPE };
 
 /** The result of an act. */
 export interface Done {

@@ -11,6 +11,7 @@ import { plainAddress } from '../../base/ip.js';
 import { queryOf } from '../../base/request-target.js';
 import { isImageUrl } from '../../metadata/image-url.js';
 import { readRoute } from '../methods.js';
+import { HTML_TYPE } from './page-files.js';
 import { frameAncestors } from './page-policy.js';
 
 /** Configured names and ports of this server; the Host of each request counts too. */
@@ -44,7 +45,7 @@ export function registerCover(app: FastifyInstance, own: () => OwnAddresses, anc
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     });
-    return reply.type('text/html; charset=utf-8').send(`${HEAD}<style>${style}</style></head></html>`);
+    return reply.type(HTML_TYPE).send(`${HEAD}<style>${style}</style></head></html>`);
   });
 }
 

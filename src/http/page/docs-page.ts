@@ -9,12 +9,13 @@ import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Refusal } from '../../base/refusal.js';
 import { APP_OPTIONS } from '../methods.js';
+import { JSON_TYPE } from '../reads.js';
 import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
 import { DOCS_POLICY } from './page-policy.js';
 
 /** Paths at which the package serves copies of the document, with their content types. */
 const COPIES: Readonly<Record<string, string>> = {
-  '/docs/json': 'application/json; charset=utf-8',
+  '/docs/json': JSON_TYPE,
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 

@@ -17,7 +17,6 @@ import type { ServedFile } from './page-site.js';
 export const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 export const HTML_TYPE = 'text/html; charset=utf-8';
 export const CSS_TYPE = 'text/css; charset=utf-8';
-export const JSON_FILE_TYPE = 'application/json; charset=utf-8';
 
 /** Headers of files that pages of any origin may read. */
 export const FOR_ALL: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' };
@@ -26,6 +25,18 @@ export type Headers = Readonly<Record<string, string>>;
 
 export function fileOf(type: string, body: Buffer): ServedFile {
   return { type, body, etag: `"${contentTag(body)}"` };
+}
+
+/** Answers with a file, or 304. @param headers those of both */
+export function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, body, etag }: ServedFile,
+  headers: Headers,
+): FastifyReply {
+  reply.headers({ ...headers, ETag: etag });
+  if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.type(type).send(body);
 }
 
 /** A text, with its compressed forms. */

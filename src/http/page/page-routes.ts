@@ -13,7 +13,7 @@ import { codeFile } from '../../base/own-files.js';
 import { Refusal } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import { readRoute } from '../methods.js';
-import { matchesTag, SHARED } from '../reads.js';
+import { JSON_TYPE, SHARED } from '../reads.js';
 import { channelPage, embedPage } from './channel-page.js';
 import { registerClient } from './client-modules.js';
 import { drawnPng } from './drawn-png.js';
@@ -26,8 +26,8 @@ import {
   FOR_ALL,
   fileOf,
   HTML_TYPE,
-  JSON_FILE_TYPE,
   type ServedText,
+  sendFile,
   sendText,
   serveText,
   textOf,
@@ -85,7 +85,7 @@ function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
     const key = parameter(request.url, 'channel');
     const asked = key === null ? channels : channels.filter((channel) => channel.key === key);
     const list = (isKept: boolean) =>
-      textOf(JSON_FILE_TYPE, JSON.stringify(asked.map((channel) => listed(site(), channel))), isKept);
+      textOf(JSON_TYPE, JSON.stringify(asked.map((channel) => listed(site(), channel))), isKept);
     const text = key !== null && asked.length === 0 ? list(false) : lists.get(key ?? '', site(), list);
     return sendText(request, reply, text, {
       ...FOR_ALL,
@@ -102,7 +102,7 @@ function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
     const texts = file.endsWith('.json') ? site().languages.texts(file.slice(0, -'.json'.length)) : undefined;
     if (texts === undefined) throw new Refusal('not-found', 'There is no such language.');
     let text = languages.get(texts);
-    if (text === undefined) languages.set(texts, (text = textOf(JSON_FILE_TYPE, JSON.stringify(texts))));
+    if (text === undefined) languages.set(texts, (text = textOf(JSON_TYPE, JSON.stringify(texts))));
     return sendText(request, reply, text, FOR_ALL);
   });
 }
@@ -110,16 +110,14 @@ function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
 function registerPictures(app: FastifyInstance, site: () => PageSite): void {
   const send = (request: FastifyRequest, reply: FastifyReply, file: ServedFile | null) => {
     if (file === null) throw new Refusal('not-found', 'There is no such picture.');
-    const headers = {
+    return sendFile(request, reply, file, {
       ...FOR_ALL,
       'Cross-Origin-Resource-Policy': 'cross-origin',
       'Content-Security-Policy': PICTURE_POLICY,
       'X-Content-Type-Options': 'nosniff',
-    };
-    // The pages put a digest of the picture into the query.
-    reply.headers({ ...headers, ETag: file.etag, 'Cache-Control': request.url.includes('?') ? KEPT : 'no-cache' });
-    if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
-    return reply.type(file.type).send(file.body);
+      // The pages put a digest of the picture into the query.
+      'Cache-Control': request.url.includes('?') ? KEPT : 'no-cache',
+    });
   };
   readRoute(app, '/favicon.ico', (request, reply) => send(request, reply, site().logo ?? ICON));
   const drawn = new WeakMap<PageChannel, ServedFile>();

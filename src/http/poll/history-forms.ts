@@ -7,6 +7,7 @@ import { ETYPES, playId } from '../../metadata/record.js';
 import { type ChannelFace, RecordView } from '../../metadata/view.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { elements, escapeAttribute, escapeMarkup } from '../markup.js';
+import { JSON_TYPE } from '../reads.js';
 
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
@@ -24,7 +25,7 @@ interface HistoryWriter {
 export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
   /** An array of channel records, each with `from` and `to` (src/now-playing/README.md, "History"). */
   json: {
-    type: 'application/json; charset=utf-8',
+    type: JSON_TYPE,
     open: () => '[',
     line: ({ record, fromMs, toMs }, face) => {
       const to = toMs === null ? 'null' : `"${utcMs(toMs)}"`;
