@@ -14,6 +14,11 @@ export function readRecord(json: string): ChannelRecord | null {
   const fields = parse(json);
   const type = fields?.['type'];
   if (fields === null || (type !== 'now' && type !== 'next') || text(fields, 'channelkey') === '') return null;
+  return recordOf(type, fields);
+}
+
+/** A record with these members of the server's; what is missing or not of its type is empty. */
+export function recordOf(type: ChannelRecord['type'], fields: WireFields): ChannelRecord {
   const images = asObject(fields['images']);
   const image = (size: string) => webAddress(text(asObject(images?.[size]) ?? {}, 'url'));
   const position = text(fields, 'position');

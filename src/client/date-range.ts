@@ -3,6 +3,7 @@
  * Other date ranges, and titles beyond MAX_TITLES, are left out.
  */
 
+import { recordOf } from './channel-record.js';
 import type { ChannelRecord } from './types.js';
 
 /** In force from its date until that of the next title. A correction has another id. */
@@ -45,24 +46,8 @@ function datedTitle(attributes: Attributes): DatedTitle | null {
   const startMs = Date.parse(text('START-DATE'));
   if (text('CLASS') !== TITLE_CLASS || id === '' || Number.isNaN(startMs)) return null;
   const [artist, song] = [text('X-ARTIST'), text('X-TITLE')];
-  const title = [artist, song].filter((words) => words !== '').join(' - ');
-  const words = { title, artist, song, durationSeconds: number('X-DURATION'), etype: number('X-ETYPE') };
-  return { id, startMs, record: { ...UNKNOWN, ...words, id: text('X-RECORD'), startMs } };
+  const rawdata = [artist, song].filter((words) => words !== '').join(' - ');
+  const numbers = { duration: number('X-DURATION'), etype: number('X-ETYPE') };
+  const record = recordOf('now', { rawdata, artist, song, ...numbers, id: text('X-RECORD') });
+  return { id, startMs, record: { ...record, startMs } };
 }
-
-/** Fields that playlists do not have. */
-const UNKNOWN = {
-  type: 'now',
-  album: '',
-  cover: '',
-  images: { small: '', medium: '', large: '' },
-  isrc: '',
-  channelkey: '',
-  channel: '',
-  station: '',
-  source: '',
-  session: '',
-  positionMs: null,
-  mount: '',
-  extdata: null,
-} as const;

@@ -6,7 +6,7 @@
 
 import { addressOf } from '../client/browser.ts';
 import { readRecord } from '../client/channel-record.ts';
-import { drawnCover, icon } from '../client/player/player-drawing.ts';
+import { coverFrame, drawnCover, icon } from '../client/player/player-drawing.ts';
 import { isSamePlay } from '../client/player/title-facts.ts';
 
 /** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
@@ -177,7 +177,11 @@ export class History {
     const cover = document.createElement('span');
     cover.className = 'small-cover';
     cover.append(drawnCover(record.title || record.channelkey));
-    if (record.cover !== '') cover.append(this.#frame(record.cover));
+    if (record.cover !== '') {
+      const frame = coverFrame(this.#parts.root, record.cover, this.#parts.texts['cover'] ?? '');
+      frame.loading = 'lazy';
+      cover.append(frame);
+    }
     const text = document.createElement('span');
     const isWhole = record.artist !== '' && record.song !== '';
     text.append(lineOf(isWhole ? record.song : record.title), lineOf(isWhole ? record.artist : ''));
@@ -199,19 +203,6 @@ export class History {
     button.dataset['from'] = String(fromMs);
     button.onclick = () => this.#parts.player?.playFrom({ dateMs: fromMs, record: record.id });
     return button;
-  }
-
-  /** @param {string} url */
-  #frame(url) {
-    const frame = document.createElement('iframe');
-    frame.setAttribute('sandbox', '');
-    frame.setAttribute('aria-hidden', 'true');
-    frame.title = this.#parts.texts['cover'] ?? '';
-    frame.tabIndex = -1;
-    frame.loading = 'lazy';
-    frame.referrerPolicy = 'no-referrer';
-    frame.src = addressOf(this.#parts.root, `web/cover?url=${encodeURIComponent(url)}`).href;
-    return frame;
   }
 }
 

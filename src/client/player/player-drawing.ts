@@ -1,4 +1,6 @@
-/** Drawn pictures: of a channel without a logo, and the icons of the buttons. None holds text. */
+/** Pictures: the drawn one of a channel without a logo, the icons of the buttons, and covers in frames. None holds text. */
+
+import { addressOf } from '../browser.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -25,6 +27,18 @@ export function icon(name: IconName): SVGElement {
   const drawn = svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true', class: `icon icon-${name}` });
   drawn.append(svg('path', { d: ICONS[name] }));
   return drawn;
+}
+
+/** A title's cover in a frame of its own, which may load images where the page may not (src/http/page/cover.ts). @param root of the server */
+export function coverFrame(root: URL, url: string, title: string): HTMLIFrameElement {
+  const frame = document.createElement('iframe');
+  frame.title = title;
+  frame.setAttribute('sandbox', '');
+  frame.tabIndex = -1;
+  frame.setAttribute('aria-hidden', 'true');
+  frame.referrerPolicy = 'no-referrer';
+  frame.src = addressOf(root, `web/cover?url=${encodeURIComponent(url)}`).href;
+  return frame;
 }
 
 /** The hue of a channel, always the same. @returns degrees */

@@ -146,7 +146,7 @@ export class AirsplicePlayer extends HTMLElement {
     if (channel === '') return;
     const root = this.#root;
     const isHome = root.href === AirsplicePlayer.home?.href;
-    this.#view.frameOf = isHome ? (url) => addressOf(root, `web/cover?url=${encodeURIComponent(url)}`).href : null;
+    this.#view.frameRoot = isHome ? root : null;
     this.#view.setLogo('', channel);
     // The station's colours, which the server's own pages have already.
     this.#theme.remove();
@@ -210,7 +210,7 @@ export class AirsplicePlayer extends HTMLElement {
     this.#logo = '';
     if (path === '') return;
     const url = addressOf(this.#root, path);
-    if (this.#view.frameOf === null) this.#logo = url.href;
+    if (this.#view.frameRoot === null) this.#logo = url.href;
     else
       void loadPicture(url).then((logo) => {
         if (this.#logoUrl !== path) return;

@@ -5,7 +5,7 @@
 
 import type { ChannelRecord } from '../types.js';
 import type { ListeningState } from './listening-state.js';
-import { drawnCover, type IconName, icon } from './player-drawing.js';
+import { coverFrame, drawnCover, type IconName, icon } from './player-drawing.js';
 import { filled, type PlayerTexts } from './player-texts.js';
 
 export interface PlayerSnapshot {
@@ -231,8 +231,8 @@ export class PlayerView {
     drawn.after(image);
   }
 
-  /** The URL of the frame for a cover; null: covers are images of this page. */
-  frameOf: ((url: string) => string) | null = null;
+  /** The root of the server whose frames show covers; null: covers are images of this page. */
+  frameRoot: URL | null = null;
 
   /** Each cover gets a new frame: navigating one would add an entry to the browser's history. */
   #showCover(url: string, key: string): void {
@@ -244,7 +244,7 @@ export class PlayerView {
   }
 
   makeCover(url: string): HTMLElement {
-    if (this.frameOf === null) {
+    if (this.frameRoot === null) {
       const image = make('img', 'picture');
       image.alt = '';
       image.referrerPolicy = 'no-referrer';
@@ -252,13 +252,8 @@ export class PlayerView {
       image.src = url;
       return image;
     }
-    const frame = make('iframe', 'picture');
-    frame.title = this.#texts.cover;
-    frame.setAttribute('sandbox', '');
-    frame.tabIndex = -1;
-    frame.setAttribute('aria-hidden', 'true');
-    frame.referrerPolicy = 'no-referrer';
-    frame.src = this.frameOf(url);
+    const frame = coverFrame(this.frameRoot, url, this.#texts.cover);
+    frame.className = 'picture';
     return frame;
   }
 
