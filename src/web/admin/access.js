@@ -179,9 +179,7 @@ export class Access {
     confirm({ title: 'Create a push token', text, button: 'Create', fields }, async ({ channel = '', name }) => {
       const { token } = await ask('POST', `admin/api/channels/${encodeURIComponent(channel)}/tokens`, { name });
       void this.#look();
-      setTimeout(() =>
-        reveal('The token', 'Copy it now: the server keeps only a hash, so it cannot be shown again.', token),
-      );
+      setTimeout(() => reveal('The token', token));
       return `A token for ${channel} is created.`;
     });
   }
@@ -206,9 +204,7 @@ export class Access {
         async ({ keepSeconds }) => {
           const { token } = await ask('POST', `${path}/rotate`, { keepSeconds: Number(keepSeconds) });
           void this.#look();
-          setTimeout(() =>
-            reveal('The new token', 'Copy it now: the server keeps only a hash, so it cannot be shown again.', token),
-          );
+          setTimeout(() => reveal('The new token', token));
           return 'The token is replaced.';
         },
       );

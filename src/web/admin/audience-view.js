@@ -4,7 +4,7 @@
 import { read, urlOf } from './api.js';
 import { columns, hoursOf, redraw } from './charts.js';
 import { textOf } from './dialog.js';
-import { list, make, mark, part, say, section, table } from './dom.js';
+import { list, make, mark, part, say, section, showFigures, table } from './dom.js';
 import { serverNow } from './time.js';
 import { count, counted, lasting } from './words.js';
 
@@ -146,20 +146,13 @@ export class AudienceView {
 
   /** @param {Figures} totals */
   #showNumbers({ connections, listeners, listeningHours, peak, averageSeconds }) {
-    const numbers = [
+    showFigures(this.#numbers, [
       ['Listening hours', count(Math.round(listeningHours * 100) / 100)],
       ['Peak', count(peak)],
       ['Different listeners', count(listeners)],
       ['Connections', count(connections)],
       ['Average duration', averageSeconds === null ? '–' : lasting(averageSeconds * 1000)],
-    ];
-    list(
-      this.#numbers,
-      numbers,
-      ([label]) => String(label),
-      ([label = '']) => make('div', {}, make('dt', {}, label), make('dd', { class: 'value' })),
-      (row, [, value = '']) => say(part(row, 'value'), value),
-    );
+    ]);
   }
 
   /** @param {readonly Row[]} series @param {(typeof SPANS)[number]} span */

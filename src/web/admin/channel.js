@@ -4,7 +4,7 @@
 import { Refused, read, urlOf } from './api.js';
 import { day, hoursOf, redraw } from './charts.js';
 import { textOf } from './dialog.js';
-import { list, make, mark, part, say, section } from './dom.js';
+import { list, make, mark, part, say, section, showFigures } from './dom.js';
 import { ListenersPanel } from './listeners.js';
 import { SourcesPanel } from './sources.js';
 import { TitlesPanel } from './titles.js';
@@ -98,7 +98,7 @@ export class ChannelView {
     mark(this.#listen, 'href', urlOf(listenUrl));
     const { peakListeners, connections, hlsListeners, lagMs, bitrateKbps, contentType, sampleRate } = channel;
     const format = contentType.replace(/^audio\//, '');
-    const numbers = [
+    showFigures(this.#numbers, [
       ['Listeners', audienceOf(channel)],
       ['Peak', count(peakListeners)],
       ['Connections', count(connections)],
@@ -112,14 +112,7 @@ export class ChannelView {
       channel.silentSinceMs === null
         ? ['On air for', channel.onAirSinceMs === null ? '–' : ago(channel.onAirSinceMs)]
         : ['No audio for', ago(channel.silentSinceMs)],
-    ];
-    list(
-      this.#numbers,
-      numbers,
-      ([label]) => String(label),
-      ([label = '']) => make('div', {}, make('dt', {}, label), make('dd', { class: 'value' })),
-      (row, [, value = '']) => say(part(row, 'value'), value),
-    );
+    ]);
     this.#showEndings(channel);
   }
 

@@ -56,12 +56,12 @@ export function confirm({ title, text, button, isDanger = false, fields = [] }, 
   if (fields.length === 0) cancel.focus();
 }
 
-/** Shows a secret, once, until the dialog is closed. @param {string} title @param {string} text @param {string} secret */
-export function reveal(title, text, secret) {
+/** Shows a token, once, until the dialog is closed. @param {string} title @param {string} token */
+export function reveal(title, token) {
   const output = make('input', {
     type: 'text',
     readonly: true,
-    value: secret,
+    value: token,
     'aria-label': title,
     spellcheck: 'false',
   });
@@ -70,7 +70,7 @@ export function reveal(title, text, secret) {
     'form',
     { method: 'dialog' },
     make('h2', { id: 'dialog-title' }, title),
-    make('p', {}, text),
+    make('p', {}, 'Copy it now: the server keeps only a hash, so it cannot be shown again.'),
     output,
   );
   form.append(make('div', { class: 'buttons' }, close));

@@ -92,6 +92,17 @@ export function part(element, name) {
   return /** @type {HTMLElement} */ (element.querySelector(`.${name}`));
 }
 
+/** Shows figures in a `dl`. @param {HTMLElement} element @param {readonly (readonly string[])[]} figures a name and a value each */
+export function showFigures(element, figures) {
+  list(
+    element,
+    figures,
+    ([name]) => String(name),
+    ([name = '']) => make('div', {}, make('dt', {}, name), make('dd', { class: 'value' })),
+    (row, [, value = '']) => say(part(row, 'value'), value),
+  );
+}
+
 /** A section with a heading. @param {string} heading @param {...Part} parts */
 export function section(heading, ...parts) {
   const id = `section-${heading.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
