@@ -60,7 +60,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/linked-worker': ['e2e/workers', 'e2e/rolling-restart'],
   'app/worker/client-side': ['app/app', 'e2e/workers'],
   'config/effects': ['config/plan'],
-  'config/hls-config': ['config/load', 'http/stream/hls-private', 'cli/commands'],
   'http/ingest/verdict': ['http/ingest/encoder-acceptor', 'app/worker/encoder-hooks'],
   'net/limits/judge': ['http/ingest/encoder-acceptor', 'app/worker/encoder-hooks'],
   'app/worker/ingest': ['app/app', 'http/ingest/encoder-acceptor', 'http/ingest/shoutcast'],

@@ -151,9 +151,16 @@ export const webUrl = () =>
   checked('must be an http:// or https:// URL of at most 4096 characters, without user and password', isWebUrl);
 
 /** The first and the longest pause between tries. */
-export const retrySeconds = (max: number) =>
-  section({ min: seconds(0.05, 3600).default(1), max: seconds(0.05, 3600).default(max) })
-    .refine((retry) => !(retry.min > retry.max), { path: ['max'], error: 'must not be less than min', when: onAnyMap })
+export const retrySeconds = (max: number) => minMaxSeconds(0.05, 3600, 1, max);
+
+/** The bounds of a time. @param least and most: the limits of both @param min and max: their defaults */
+export const minMaxSeconds = (least: number, most: number, min: number, max: number) =>
+  section({ min: seconds(least, most).default(min), max: seconds(least, most).default(max) })
+    .refine((bounds) => !(bounds.min > bounds.max), {
+      path: ['max'],
+      error: 'must not be less than min',
+      when: onAnyMap,
+    })
     .prefault({});
 
 function isWebUrl(value: string): boolean {

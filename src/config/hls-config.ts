@@ -1,23 +1,12 @@
 /** Options of HLS: `streams.hls` for all channels, overridden by a channel's own `hls`. checks.ts checks the combination. */
 
+import type { z } from 'zod';
 import type { Access } from './access-config.js';
 import { choice, flag, section, whole } from './field.js';
 
 /** The form of AAC: packed (bare frames), or fragmented MP4; `auto`: packed. MP3 is always packed, Opus and FLAC are always in MP4. */
 const FORMS = ['auto', 'packed', 'fmp4'] as const;
 export type FormChoice = (typeof FORMS)[number];
-
-/** Seconds and segments. */
-export interface HlsOptions {
-  readonly segmentSeconds: number;
-  readonly window: number;
-  readonly keep: number;
-  readonly form: FormChoice;
-  /** 0: no rewind. */
-  readonly rewindHours: number;
-  /** Maximum total size of the segments of the rewind. */
-  readonly rewindBytes: number;
-}
 
 /** Maximum segments of a rewind, since players load its playlist repeatedly. */
 export const MAX_REWIND_SEGMENTS = 43_200;
@@ -39,7 +28,9 @@ const members = {
   window: whole(3, 120),
   keep: whole(6, 240),
   form: choice(FORMS),
+  // 0: no rewind.
   rewindHours: whole(0, 48),
+  // Maximum total size of the segments of the rewind.
   rewindBytes: whole(1_000_000, 1_000_000_000_000),
 };
 
@@ -58,19 +49,13 @@ export function hlsSchema() {
 
 /** A channel's own options; the others are those of `streams.hls`. */
 export function channelHlsSchema() {
-  return section({
-    enabled: members.enabled.optional(),
-    segmentSeconds: members.segmentSeconds.optional(),
-    window: members.window.optional(),
-    keep: members.keep.optional(),
-    form: members.form.optional(),
-    rewindHours: members.rewindHours.optional(),
-    rewindBytes: members.rewindBytes.optional(),
-  });
+  return section(members).partial();
 }
 
-type AllHls = HlsOptions & { readonly enabled: boolean };
-type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
+type AllHls = Readonly<z.output<ReturnType<typeof hlsSchema>>>;
+type OwnHls = Readonly<z.output<ReturnType<typeof channelHlsSchema>>>;
+/** The options in force for a channel that has HLS. */
+export type HlsOptions = Omit<AllHls, 'enabled'>;
 
 type OfChannel = { readonly access: Access; readonly hls?: OwnHls | undefined };
 type AllChannels = {

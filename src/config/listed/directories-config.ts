@@ -1,27 +1,15 @@
 /** Options of stream directories (YP, as in Icecast): their URLs, and how often they are contacted. */
 
 import type { z } from 'zod';
-import { onAnyMap, seconds, section, webUrl } from '../field.js';
+import { minMaxSeconds, onAnyMap, seconds, section, webUrl } from '../field.js';
 
 export function directorySchema() {
   return section({
     url: webUrl(),
     timeoutSeconds: seconds(0.05, 60).default(15),
     // Bounds of the interval that the directory asks for.
-    touchSeconds: section({ min: seconds(1, 86_400).default(30), max: seconds(1, 86_400).default(3600) })
-      .refine((touch) => !(touch.min > touch.max), {
-        path: ['max'],
-        error: 'must not be less than min',
-        when: onAnyMap,
-      })
-      .prefault({}),
-    retrySeconds: section({ min: seconds(0.05, 86_400).default(30), max: seconds(0.05, 86_400).default(3600) })
-      .refine((retry) => !(retry.min > retry.max), {
-        path: ['max'],
-        error: 'must not be less than min',
-        when: onAnyMap,
-      })
-      .prefault({}),
+    touchSeconds: minMaxSeconds(1, 86_400, 30, 3600),
+    retrySeconds: minMaxSeconds(0.05, 86_400, 30, 3600),
   });
 }
 
