@@ -6,21 +6,15 @@
  *   remove  sid                                                            ─► YPResponse: 1          else: YPMessage
  */
 
+import type { SourceFacts } from '../source/source-facts.js';
+
 /** A channel as a directory lists it. */
-export interface YpChannel {
-  readonly name: string;
-  readonly genre: string;
-  readonly description: string;
-  /** The URL of its home page. */
-  readonly url: string;
+export interface YpChannel
+  extends Pick<SourceFacts, 'name' | 'genre' | 'description' | 'url' | 'bitrateKbps' | 'audioInfo'> {
   readonly listenUrl: string;
   readonly type: string;
   /** The codec of Ogg; "": not Ogg, or unknown. */
   readonly subtype: string;
-  /** 0: unknown. */
-  readonly bitrateKbps: number;
-  /** `bitrate=128;samplerate=44100;channels=2`, if the source has sent it. */
-  readonly audioInfo: string;
 }
 
 /** The changing facts, sent with each touch. */

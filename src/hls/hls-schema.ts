@@ -142,25 +142,25 @@ export const keptSchema = z.looseObject({
 });
 
 /** A segment of a rewind, kept in a file. */
-export interface RewindSegment {
-  /** Its media sequence number in the rewind's list, which has no gaps. */
-  readonly sequence: number;
-  readonly name: string;
-  /** The file of its initialization section; null if it needs none. */
-  readonly init: string | null;
-  /** Its checksum; absent if there is none, and in older logs. */
-  readonly initCrc?: number;
-  readonly startMs: number;
-  readonly micros: number;
-  readonly isDiscontinuity: boolean;
-  /** The number of EXT-X-DISCONTINUITY so far, its own included. */
-  readonly discontinuities: number;
-  readonly targetSeconds: number;
-  /** The length of its file, bytes. */
-  readonly length: number;
-  /** The checksum of its file (CRC-32). */
-  readonly crc: number;
-}
+const rewindSegment = z.object({
+  // Its media sequence number in the rewind's list, which has no gaps.
+  sequence: keptNumber,
+  name: keptName,
+  // The file of its initialization section; null if it needs none.
+  init: z.string().regex(INIT_NAME).nullable(),
+  // Its checksum; absent if there is none, and in older logs.
+  initCrc: checksum.exactOptional(),
+  startMs: moment,
+  micros: z.int().min(1).max(MAX_MICROS),
+  isDiscontinuity: z.boolean(),
+  // The number of EXT-X-DISCONTINUITY so far, its own included.
+  discontinuities: counted,
+  targetSeconds: z.int().min(1).max(10),
+  // The length of its file, bytes, and its checksum (CRC-32).
+  length: keptBytes,
+  crc: checksum,
+});
+export type RewindSegment = Readonly<z.output<typeof rewindSegment>>;
 
 /** A line of a rewind's log, which has one of these. `from`: the list now begins with that media sequence number. */
 export interface RewindLine {
@@ -170,21 +170,7 @@ export interface RewindLine {
 }
 
 export const rewindSchema = z.looseObject({
-  segment: z
-    .looseObject({
-      sequence: keptNumber,
-      name: keptName,
-      init: z.string().regex(INIT_NAME).nullable(),
-      initCrc: checksum.exactOptional(),
-      startMs: moment,
-      micros: z.int().min(1).max(MAX_MICROS),
-      isDiscontinuity: z.boolean(),
-      discontinuities: counted,
-      targetSeconds: z.int().min(1).max(10),
-      length: keptBytes,
-      crc: checksum,
-    })
-    .exactOptional(),
+  segment: rewindSegment.loose().exactOptional(),
   title: titleSchema.exactOptional(),
   from: keptNumber.exactOptional(),
 });

@@ -28,8 +28,9 @@ export interface ListenerRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
-  /** The player's, not a proxy's. */
+  /** The player's, not that of a trusted proxy (net/front/client-address.ts); "": it has gone. */
   readonly address: string;
+  /** The value of a header, by its lower-case name. */
   header(name: string): string | undefined;
 }
 

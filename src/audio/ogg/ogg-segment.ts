@@ -23,20 +23,10 @@ export interface LinkPages {
   readonly pages: number;
 }
 
-export interface OggSegmentFacts {
-  readonly bytes: Buffer;
-  readonly linkBytes: number;
-  /** The head of the link to which its pages belong. */
-  readonly head: LinkPages;
-  /** The beginning of the link of a listener that joins here. */
-  readonly linkStart: LinkStart;
-  /** The audio time of the first sample that its decoder plays. */
-  readonly entryMs: number;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly before: Mark | null;
-  readonly marks: readonly PlacedMark[];
-}
+type OggSegmentFacts = Pick<
+  OggSegment,
+  'bytes' | 'linkBytes' | 'head' | 'linkStart' | 'entryMs' | 'startMs' | 'endMs' | 'before' | 'marks'
+>;
 
 export class OggSegment implements AudioSegment {
   readonly bytes: Buffer;
@@ -45,11 +35,14 @@ export class OggSegment implements AudioSegment {
   readonly endMs: number;
   readonly entry = 0;
   readonly late = null;
+  /** The audio time of the first sample that its decoder plays. */
   readonly entryMs: number;
   readonly before: Mark | null;
   readonly mark: Mark | null;
   readonly marks: readonly PlacedMark[];
+  /** The beginning of the link of a listener that joins here. */
   readonly linkStart: LinkStart;
+  /** The head of the link to which its pages belong. */
   readonly head: LinkPages;
   #entered: Buffer | undefined;
 

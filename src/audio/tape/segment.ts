@@ -19,10 +19,14 @@ export interface FirstSegment {
 
 /** A segment of any tape, as listeners are sent it. */
 export interface AudioSegment {
+  /** Audio time on the tape, milliseconds, at the first byte and after the last. */
   readonly startMs: number;
   readonly endMs: number;
+  /** Audio bytes before the first frame with which a listener can begin (entry.ts); -1: there is none. */
   readonly entry: number;
+  /** The audio time of that frame. */
   readonly entryMs: number;
+  /** The title in force at the first byte. */
   readonly before: Mark | null;
   /** In force at its end. */
   readonly mark: Mark | null;
@@ -30,7 +34,7 @@ export interface AudioSegment {
   readonly marks: readonly PlacedMark[];
   /** Bytes of the next link's head at its end (Ogg), where `mark` is in force already; else 0. */
   readonly linkBytes: number;
-  /** With empty blocks. */
+  /** With empty blocks: after metaint audio bytes a 0, a length of 0, which means "no change" (src/listener/README.md). */
   readonly bytes: Buffer;
   /** Without blocks. */
   readonly plain: Buffer;
@@ -69,22 +73,12 @@ export function inForceAt({ before, marks }: AudioSegment, ms: number): Mark | n
   return mark;
 }
 
-export interface SegmentFacts {
-  /** Blocks of metaint audio bytes, each followed by a 0 (a length of 0 means "no change": src/listener/README.md). */
-  readonly bytes: Buffer;
+type CommonFacts = Pick<AudioSegment, 'bytes' | 'startMs' | 'endMs' | 'entry' | 'entryMs' | 'before' | 'marks'>;
+
+export interface SegmentFacts extends CommonFacts {
   readonly metaint: number;
-  /** Audio time on the tape, milliseconds, at the first byte and after the last. */
-  readonly startMs: number;
-  readonly endMs: number;
-  /** Audio bytes before the first frame with which a listener can begin (entry.ts); -1: there is none. */
-  readonly entry: number;
-  /** The audio time of that frame. */
-  readonly entryMs: number;
   /** The number of the newest segment up to this one that has an entry; -1: none. */
   readonly lastEntry: number;
-  /** The title in force at the first byte. */
-  readonly before: Mark | null;
-  readonly marks: readonly PlacedMark[];
   /** The mark that takes effect behind its end, but is in its last block, which is nearer than the next; null: none. */
   readonly following: Mark | null;
   /** A late title that the first block repeats, since it came after the segment before was closed; null: none. */

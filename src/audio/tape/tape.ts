@@ -16,21 +16,16 @@ import type { AudioTape, WritableTape } from './audio-tape.js';
 import { BaseTape, type TapeBeginning } from './base-tape.js';
 import { canEnter } from './entry.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
-import { Segment, withBlocksBytes } from './segment.js';
+import { Segment, type SegmentFacts, withBlocksBytes } from './segment.js';
 
 /** Buffers of forgotten segments, for reuse: with each segment that is closed the tape forgets about one. */
 const MAX_SPARES = 4;
 
 /** The open segment, between two frames. */
-export interface OpenSegment {
+export interface OpenSegment
+  extends Pick<SegmentFacts, 'endMs' | 'entry' | 'entryMs' | 'before' | 'repeats' | 'marks'> {
   /** Without its blocks. */
   readonly audio: Buffer;
-  readonly endMs: number;
-  readonly entry: number;
-  readonly entryMs: number;
-  readonly before: Mark | null;
-  readonly repeats: Mark | null;
-  readonly marks: readonly PlacedMark[];
 }
 
 export class Tape extends BaseTape<Segment> implements WritableTape {

@@ -14,7 +14,7 @@ import { messageOf } from '../../net/outbound/message-of.js';
 import { type CommandLine, numberOf, type RunCommand, textOf } from '../command.js';
 import { ask, untilCut, urlOf } from '../server.js';
 import { fileText } from '../setup/new-file.js';
-import { RecordingFiles } from './recording-files.js';
+import { RecordingFiles, type RecordingOptions } from './recording-files.js';
 import { StreamRecorder } from './stream-recorder.js';
 
 const MAX_SECONDS = 31_536_000;
@@ -36,12 +36,8 @@ const ENDINGS: readonly (readonly [RegExp, string])[] = [
   [/flac/i, 'flac'],
 ];
 
-interface RecordOptions {
-  readonly untilMs: number;
-  readonly onEnd: () => void;
-  readonly url: string;
+interface RecordOptions extends Pick<RecordingOptions, 'url' | 'isSplit' | 'untilMs' | 'onEnd'> {
   readonly out: string | undefined;
-  readonly isSplit: boolean;
 }
 
 export const record: RunCommand = async (line, stop) => {

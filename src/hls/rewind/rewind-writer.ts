@@ -11,8 +11,7 @@ import { SteadyTime } from '../../base/steady-time.js';
 import { type HlsOptions, MAX_REWIND_SEGMENTS } from '../../config/hls-config.js';
 import { encode } from '../../metadata/codec.js';
 import type { RewindLine, RewindSegment } from '../hls-schema.js';
-import type { HlsTitle } from '../hls-title.js';
-import type { HlsSegment } from '../playlist.js';
+import type { HlsSegment, Listing } from '../playlist.js';
 import { chunkPath, LOG_FOLDER, type RewindLog } from './rewind-log.js';
 
 /** When a file of the log is full. */
@@ -21,14 +20,8 @@ const HOUR_MS = 3_600_000;
 
 export type RewindLimits = Pick<HlsOptions, 'rewindHours' | 'rewindBytes'>;
 
-/** New segments and titles of a window. */
-export interface RewindNews {
-  /** In order; those that the log already has are skipped. */
-  readonly segments: readonly HlsSegment[];
-  readonly titles: readonly HlsTitle[];
-  readonly targetSeconds: number;
-  /** EXT-X-DISCONTINUITY-SEQUENCE, for the first list. */
-  readonly discontinuitySequence: number;
+/** New segments and titles of a window; segments that the log already has are skipped. */
+export interface RewindNews extends Listing {
   /** The checksum of each file, by name. */
   readonly checksums: ReadonlyMap<string, number>;
 }

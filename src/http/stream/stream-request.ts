@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
 import { targetOf } from '../../base/request-target.js';
+import type { ListenerRequest } from '../../listener/listener-stats.js';
 import type { RequestHead } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import type { AddressHeaders } from '../legacy.js';
@@ -15,18 +16,11 @@ import { endWithProblem, sendProblem } from '../problem.js';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
 
-export interface StreamRequest {
-  readonly method: string;
-  /** Path and query as requested. */
-  readonly url: string;
+export interface StreamRequest extends ListenerRequest {
   /** Headers of every answer of this address. Code that writes to the taken connection must add them. */
   readonly addressHeaders: AddressHeaders;
-  /** The client's address, also behind trusted proxies (net/front/client-address.ts); "": the client has gone. */
-  readonly address: string;
   /** Its id, for the log. */
   readonly connection: string | undefined;
-  /** The value of a header, by its lower-case name. */
-  header(name: string): string | undefined;
   readonly gone: boolean;
   /** Prepares for a late answer: no other request is answered on this connection, and its end is noticed. */
   wait(): void;

@@ -3,20 +3,14 @@
  * origin with `icy-metaint` exposed. The reason for each header: src/http/stream/README.md, "Answers".
  */
 
-export interface HeadFacts {
+import type { PlayableAudio } from '../../audio/playable-audio.js';
+import type { SourceFacts } from '../../source/source-facts.js';
+
+type StatedFacts = Omit<SourceFacts, 'contentType'>;
+
+/** What is configured, or stated by the source; the frames supply the numbers that are 0. */
+export interface HeadFacts extends StatedFacts {
   readonly key: string;
-  readonly name: string;
-  readonly genre: string;
-  readonly url: string;
-  readonly description: string;
-  readonly public?: boolean | undefined;
-  /** For icy-br; 0: the bitrate of the frames. */
-  readonly bitrateKbps: number;
-  /** For ice-audio-info; the frames supply what it leaves out. */
-  readonly audioInfo: string;
-  /** Hertz, and number of audio channels; 0: those of the frames. */
-  readonly sampleRate: number;
-  readonly channels: number;
   /** The content type of Ogg. */
   readonly oggType: string;
   readonly server: string;
@@ -25,12 +19,6 @@ export interface HeadFacts {
   /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
-
-/** What a source may announce about itself; texts are empty if it does not. */
-type AnnouncedFacts = Pick<
-  HeadFacts,
-  'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
->;
 
 /** As valid for Vorbis as `audio/ogg` (RFC 5334), which MOC takes for Opus: passed on if the source declares it. */
 const VORBIS_TYPE = 'application/ogg';
@@ -41,7 +29,7 @@ const VORBIS_TYPE = 'application/ogg';
  */
 export function mergeFacts(
   configured: HeadFacts,
-  source: (AnnouncedFacts & { readonly contentType?: string }) | undefined,
+  source: (StatedFacts & Partial<SourceFacts>) | undefined,
   sends: string | null = null,
 ): HeadFacts {
   return {
@@ -61,14 +49,7 @@ export function mergeFacts(
 }
 
 /** The format on air, by its frames; 0: unknown. */
-export interface AudioFacts {
-  readonly contentType: string;
-  /** kb/s. */
-  readonly bitrateKbps: number;
-  /** Hertz. */
-  readonly sampleRate: number;
-  readonly channels: number;
-}
+export type AudioFacts = Pick<PlayableAudio, 'contentType' | 'bitrateKbps' | 'sampleRate' | 'channels'>;
 
 /** The format as configured or announced, else as in the frames. The same in all answers. */
 export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {

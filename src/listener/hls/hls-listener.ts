@@ -25,7 +25,9 @@ const TARGETS_BEHIND = 3;
 const SILENT_TARGETS = 3;
 const SILENT_MS = 5000;
 
-export interface HlsListenerFacts {
+type HlsListenerFacts = Pick<HlsListener, 'id' | 'token' | 'audio' | 'client' | 'session' | 'endMs' | 'end'>;
+
+export class HlsListener {
   readonly id: number;
   /** The secret in the URL of its playlist. */
   readonly token: string;
@@ -33,17 +35,6 @@ export interface HlsListenerFacts {
   readonly client: ListenerClient;
   readonly session: Session | null;
   /** When its time limit ends, monotonic milliseconds; +∞: never. */
-  readonly endMs: number;
-  /** Ends it; idempotent. */
-  end(ending: Ending): void;
-}
-
-export class HlsListener {
-  readonly id: number;
-  readonly token: string;
-  readonly audio: PlayableAudio;
-  readonly client: ListenerClient;
-  readonly session: Session | null;
   readonly endMs: number;
   readonly startedMs: number;
   readonly icy = false;
@@ -53,7 +44,8 @@ export class HlsListener {
   askedMs: number;
   /** When it ends without another request, monotonic milliseconds. */
   dueMs = Number.POSITIVE_INFINITY;
-  readonly end: HlsListenerFacts['end'];
+  /** Ends it; idempotent. */
+  readonly end: (ending: Ending) => void;
   readonly #clock: Clock;
   readonly #titles: () => readonly DatedMark[] | null;
   readonly #player: PlayerClock;
@@ -65,8 +57,11 @@ export class HlsListener {
   #tape: AudioTape | undefined;
 
   /** @param titles of its channel; null: they have not arrived yet */
-  constructor(facts: HlsListenerFacts, clock: Clock, titles: () => readonly DatedMark[] | null) {
-    const { id, token, audio, client, session, endMs, end } = facts;
+  constructor(
+    { id, token, audio, client, session, endMs, end }: HlsListenerFacts,
+    clock: Clock,
+    titles: () => readonly DatedMark[] | null,
+  ) {
     this.id = id;
     this.token = token;
     this.audio = audio;
