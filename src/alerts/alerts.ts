@@ -92,8 +92,7 @@ export class Alerts {
     // A reload may give it another place.
     const number = () => this.#webhooks.indexOf(made) + 1;
     const made: Webhook = new Webhook(config, server, () => this.#parts.config(), clock, {
-      onTrouble: (trouble) =>
-        log.warn({ webhook: number(), trouble }, 'a webhook does not accept alerts: retrying'),
+      onTrouble: (trouble) => log.warn({ webhook: number(), trouble }, 'a webhook does not accept alerts: retrying'),
       onRecovered: () => log.info({ webhook: number() }, 'a webhook accepts alerts again'),
     });
     return made;

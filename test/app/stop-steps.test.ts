@@ -38,9 +38,7 @@ t.test('what hangs is left at the limit, and named in the log', async (t) => {
   // A timer of Node counts whole milliseconds.
   t.ok(performance.now() - startMs > limitMs - 2);
   t.strictSame(outcome, []);
-  t.match(lines, [
-    { level: 'warn', pending: ['disk', 'client'], limitMs, message: 'some parts did not stop in time' },
-  ]);
+  t.match(lines, [{ level: 'warn', pending: ['disk', 'client'], limitMs, message: 'some parts did not stop in time' }]);
   t.equal(lines.length, 1);
 });
 

@@ -88,10 +88,7 @@ export class EncoderHooks {
         // Never with its URL, which may hold a secret.
         if (trouble === null) log.info({ channels: channels() }, 'the encoder hook answers again');
         else
-          log.error(
-            { channels: channels(), trouble },
-            'the encoder hook does not answer: not asking it for a while',
-          );
+          log.error({ channels: channels(), trouble }, 'the encoder hook does not answer: not asking it for a while');
       },
     });
   }

@@ -48,10 +48,7 @@ export class Ingest {
     this.#core = core;
     const { config, clock, log } = core;
     this.#ignoring = new ChannelCounter(clock, (channel, titles, fields) =>
-      log.warn(
-        { channel, titles, fields },
-        "fields of an encoder's titles were ignored: unknown, or not filled in",
-      ),
+      log.warn({ channel, titles, fields }, "fields of an encoder's titles were ignored: unknown, or not filled in"),
     );
     const { limits } = config;
     this.#channels = channels;

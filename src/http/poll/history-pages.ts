@@ -12,6 +12,7 @@
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { BOM } from '../../base/csv.js';
+import { withGetters } from '../../base/getters.js';
 import { clientGone, Refusal, retryLater } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
@@ -113,8 +114,13 @@ export class HistoryPages {
       sizeCalculation: ({ body }) => weightOf(body),
       ttl: FRESH_MS,
     });
-    const { bytesInFlight, bytesInFlightPerAddress, tallies = new Tallies() } = options;
-    this.#inFlight = new InFlight({ bytes: bytesInFlight, bytesPerAddress: bytesInFlightPerAddress }, tallies);
+    const { tallies = new Tallies() } = options;
+    // A reload changes the options.
+    const limits = withGetters({
+      bytes: () => options.bytesInFlight,
+      bytesPerAddress: () => options.bytesInFlightPerAddress,
+    });
+    this.#inFlight = new InFlight(limits, tallies);
     this.#waiting = tallies.tally('history pages');
     this.#all = tallies.all;
     tallies.onLook(() => this.#all.set('history pages', this.#jobs.size));

@@ -111,8 +111,7 @@ export class AcmeCertificates {
         random: Math.random,
       },
       {
-        onMissing: () =>
-          log.warn({ domains }, 'no certificate yet: ordering one; TLS is refused until it arrives'),
+        onMissing: () => log.warn({ domains }, 'no certificate yet: ordering one; TLS is refused until it arrives'),
         onIssued: ({ endsMs }) => log.info({ domains, expires: new Date(endsMs).toISOString() }, 'a new certificate'),
         onFailed: (reason, pauseMs) => {
           if (this.#ending.signal.aborted) return;

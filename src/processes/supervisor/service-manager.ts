@@ -97,7 +97,10 @@ export class ServiceManager {
     return new Promise((resolve) => {
       execFile(COMMAND, lines, { env, timeout: SEND_MS }, (error) => {
         if (error !== null && !this.#hasFailed) {
-          this.#log.warn({ err: error }, `${COMMAND} failed: the service manager does not know the state of this server`);
+          this.#log.warn(
+            { err: error },
+            `${COMMAND} failed: the service manager does not know the state of this server`,
+          );
         }
         this.#hasFailed = error !== null;
         resolve();

@@ -36,8 +36,9 @@ async function serve(t: Test, options: Partial<HistoryOptions>) {
   const feed = new Feed();
   feed.change(new Map([['house', [{ key: 'a', name: '', station: 'house', timezone: 'UTC' }]]]));
   const reported: unknown[] = [];
+  const history = { ...HISTORY, ...options };
   const poll = new Poll(feed, undefined as unknown as Sessions, {
-    history: { ...HISTORY, ...options },
+    history,
     // Each client says where it comes from.
     proxies: new Proxies(['127.0.0.1'], 'x-forwarded-for'),
     onError: (error) => reported.push(error),
@@ -50,7 +51,7 @@ async function serve(t: Test, options: Partial<HistoryOptions>) {
     fetch(`http://127.0.0.1:${port}${PATH}&before=${new Date(before * 1000).toISOString()}`, {
       headers: { 'X-Forwarded-For': from, Connection: 'close' },
     });
-  return { feed, port, reported, ask };
+  return { feed, port, reported, ask, history };
 }
 
 t.test('so many entries are looked through for one page, and no more', { timeout: 60_000 }, async (t) => {
@@ -209,7 +210,8 @@ t.test('pages that are not read: at the limit 200, past it 503; a client that re
   const read = entries(1000, 16 * KB);
   // Pages of about 1 MB, each counted twice.
   const limits = { read, pageBytes: 1024 * KB, cacheBytes: KB, waitingPerAddress: 100 };
-  const { port, ask } = await serve(t, { ...limits, bytesInFlight: 9_000_000, bytesInFlightPerAddress: 5_000_000 });
+  const bounds = { bytesInFlight: 9_000_000, bytesInFlightPerAddress: 5_000_000 };
+  const { port, ask, history } = await serve(t, { ...limits, ...bounds });
   const silent = (before: number, from: string) => {
     const wire = new Wire(t, port);
     wire.socket.pause();
@@ -232,6 +234,9 @@ t.test('pages that are not read: at the limit 200, past it 503; a client that re
   t.equal(await statusOf(before++, '198.51.100.7'), 200, 'the same from another address');
   wires.push(silent(4000, '198.51.100.7'), silent(5000, '198.51.100.7'));
   await until(async () => (await statusOf(before++, '203.0.113.1')) === 503, 30_000);
+  Object.assign(history, { bytesInFlight: 90_000_000 });
+  t.equal(await statusOf(before++, '203.0.113.1'), 200, 'a reload raised the limit');
+  Object.assign(history, bounds);
   for (const { socket } of wires) socket.destroy();
   await until(async () => (await statusOf(before++, '203.0.113.1')) === 200, 5000);
 });
