@@ -38,7 +38,7 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
   await until(() => two.of('store-fault').includes('resolved '), 5000);
   t.strictSame([...new Set(two.of('store-fault'))], ['firing ', 'resolved '], 'what waited when it was renamed');
   t.match(two.received.at(-1)!.body, /"server":"renamed"/);
-  t.strictSame([places('a webhook does not'), places('a webhook takes')], [[2], [1]]);
+  t.strictSame([places('a webhook does not'), places('a webhook accepts')], [[2], [1]]);
 });
 
 t.test('without a webhook nothing is in force; one that a reload brings gets what is', async (t) => {
