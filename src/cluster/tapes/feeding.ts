@@ -94,9 +94,8 @@ export class Feeding {
     return this.#owner;
   }
 
-  /** @throws CheckError if the facts are malformed; the answer is skipped as a whole */
+  /** @throws CheckError if the facts are malformed; the known ones stay, and the rest of the answer counts */
   onOwner(owner: LeaseOwner): void {
-    const { channel, link, played } = this.#of;
     const before = this.#owner;
     if (this.#isClosed) return;
     // The answer is older than the handover.
@@ -104,8 +103,16 @@ export class Feeding {
     // Redis was emptied: nothing changes until the owner has asked again.
     if (owner.node === '' && owner.beforeNode === '' && before.node !== '') return;
     const isMine = owner.node === this.#parts.node;
-    if (owner.facts !== '' && !isMine) this.#learn(owner);
-    this.#owner = owner;
+    try {
+      if (owner.facts !== '' && !isMine) this.#learn(owner);
+    } finally {
+      this.#owner = owner;
+      this.#onLease(owner, before, isMine);
+    }
+  }
+
+  #onLease(owner: LeaseOwner, before: LeaseOwner, isMine: boolean): void {
+    const { channel, link, played } = this.#of;
     if (isMine || this.#isAlone) this.#time.onMine(owner.askedMs, this.#parts.clock.now());
     if (this.#phase === 'taking') return;
     const isNewOwner = owner.node !== before.node || owner.url !== before.url;

@@ -57,6 +57,8 @@ export class Leases {
   #twice = 0;
   /** By channel that another node feeds: the known version of its facts. */
   readonly #known = new Map<string, number>();
+  /** By channel that this node feeds: the version of the facts that it has published. */
+  readonly #published = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #asking: Promise<void> | null = null;
   #isDue = false;
@@ -128,8 +130,8 @@ export class Leases {
       if (answer === null || this.#isClosed) return;
       this.#twice = answer.isTwice ? this.#twice + 1 : 0;
       if (this.#twice > 1) this.#parts.onNameTwice();
-      for (const [i, [channel, leased]] of asked.entries()) {
-        this.#onAnswer(channel, leased, answer.leases[i], askedMs);
+      for (const [i, [, leased]] of asked.entries()) {
+        this.#onAnswer(leased, leases[i]!, answer.leases[i], askedMs);
       }
     } catch (error) {
       for (const [, leased] of asked) leased.onUnsaid();
@@ -138,14 +140,18 @@ export class Leases {
   }
 
   /** The answer for one channel. A malformed one has no effect. */
-  #onAnswer(channel: string, leased: Leased, answer: Lease | undefined, askedMs: number): void {
+  #onAnswer(leased: Leased, { channel, ...asked }: AskedLease, answer: Lease | undefined, askedMs: number): void {
     try {
       const { version, ...lease } = must(leaseSchema, answer);
       const { node, facts } = lease;
-      if (node === this.#parts.node && version === 0) leased.onUnsaid();
+      const isMine = node === this.#parts.node;
+      if (!isMine) this.#published.delete(channel);
+      else if (asked.facts !== '') this.#published.set(channel, version);
+      // Lost, or another program wrote some in this node's name.
+      else if (version !== this.#published.get(channel)) leased.onUnsaid();
       leased.onOwner({ ...lease, askedMs });
       // The owner itself sends no version: that would mean another owner.
-      if (node === this.#parts.node) this.#known.delete(channel);
+      if (isMine) this.#known.delete(channel);
       else if (facts !== '') this.#known.set(channel, version);
     } catch (error) {
       this.#parts.onBad(`the lease of channel ${channel}`, (error as Error).message);

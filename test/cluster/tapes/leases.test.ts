@@ -109,6 +109,22 @@ t.test('leases', { skip: noRedis }, async (t) => {
     () => 'no news of facts',
   );
 
+  t.comment('another program publishes facts in its name: it publishes its own again');
+  const forged = b.unsaid;
+  const lie = { channel: 'live', wish: 1, rank: 0, facts: 'a lie', known: null } as const;
+  const lasting = { lastsMs: 5000, staleMs: 2000 };
+  await log.lease({ node: 'b', url: 'http://liar', run: 'another', ...lasting, leases: [lie] });
+  await until(
+    () => b.unsaid > forged,
+    3000,
+    () => 'the lie stands',
+  );
+  await until(
+    () => c.owner?.url === 'http://b',
+    3000,
+    () => 'not back at its address',
+  );
+
   t.comment('what did not arrive, or was forgotten, is said again');
   const before = b.unsaid;
   b.isAway = true;
