@@ -24,6 +24,10 @@ t.test('a delay in every round but one does not fail what is quick', async (t) =
   t.equal(await costRatio(3, lasting(5, [50, 50, 50, 50]), lasting(5), clock), 1);
 });
 
+t.test('short work that is delayed again and again is tried until it is not', async (t) => {
+  t.equal(await costRatio(3, lasting(0.5, Array(20).fill(40)), lasting(0.5), clock), 1);
+});
+
 t.test('no clock of its own: real time', async (t) => {
   // Counted in iterations, since the process may get no CPU during a fixed time.
   const busy = (turns: number) => () => {

@@ -6,8 +6,9 @@
 /** Minimum number of rounds, since the control may have been delayed. */
 const MIN_ROUNDS = 3;
 const MAX_ROUNDS = 25;
-/** A ratio this many times the limit is not the machine's fault. */
+/** A ratio this many times the limit is not the machine's fault, if the work is long enough to show. */
 const HOPELESS = 4;
+const HOPELESS_MS = 50;
 
 /** The kernel's accounting is too coarse below this. */
 const MIN_CPU_MS = 0.2;
@@ -29,7 +30,8 @@ export async function costRatio(
     await works.run();
     await controls.run();
     const ratio = works.ms / controls.ms;
-    if (round >= MIN_ROUNDS && (ratio < most || ratio > HOPELESS * most || round >= MAX_ROUNDS)) return ratio;
+    const isHopeless = ratio > HOPELESS * most && works.ms > HOPELESS_MS;
+    if (round >= MIN_ROUNDS && (ratio < most || isHopeless || round >= MAX_ROUNDS)) return ratio;
   }
 }
 

@@ -83,7 +83,7 @@ export class HlsPrivate {
     below: string,
     whenListed: () => Promise<void>,
   ): Promise<Admittance> {
-    const { admission, listeners, log, waiting, tokenKey } = this.#parts;
+    const { admission, log, waiting, tokenKey } = this.#parts;
     if (waiting.isClosed) throw shuttingDown(RETRY_SECONDS);
     const applicant = this.#applicant(request, mount);
     admission.check(applicant, mount);
@@ -105,9 +105,8 @@ export class HlsPrivate {
       admitted.leave();
       throw error;
     }
-    // Its second request may have been faster.
-    const isThere = listeners.find(token, mount) !== undefined;
-    if (isThere || response.destroyed) admitted.leave();
+    // Its second request may have been faster, here or in another process.
+    if (this.#isThere(token, mount) || response.destroyed) admitted.leave();
     else this.#open(applicant, mount, below, token, admitted);
     return response.destroyed ? null : { token };
   }

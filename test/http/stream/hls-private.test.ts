@@ -55,9 +55,9 @@ async function admitted(t: Test, { port }: TestServer, path: string, headers = '
   return new URL(uri ?? 'none', `http://x${path}`).href.slice('http://x'.length);
 }
 
-/** Every process knows that this is refused by now. */
+/** Every process knows that this is refused by now: so many requests in a row reach each of them. */
 async function refusedEverywhere(t: Test, { port }: TestServer, path: string, headers = ''): Promise<void> {
-  for (let inRow = 0; inRow < 6; ) {
+  for (let inRow = 0; inRow < 20; ) {
     const { status } = await ask(t, port, `HEAD ${path} HTTP/1.1${headers}`);
     inRow = status === 503 || status === 302 ? inRow + 1 : 0;
     if (inRow === 0) await pause(50);
@@ -111,6 +111,35 @@ t.test('the same request again is the same listener, another one another', async
   t.not(await admitted(t, server, signed), await admitted(t, server, signed), 'without a name');
   t.equal((await listenersOf(server)).length, 7);
 });
+
+t.test(
+  'requests that are admitted one after the other while both wait: one listener, in whichever process',
+  async (t) => {
+    const ANSWERS_MS = 400;
+    const hook = createServer((_, response) => {
+      void pause(ANSWERS_MS).then(() => response.writeHead(200, { 'icecast-auth-user': '1' }).end());
+    });
+    await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+    t.teardown(() => hook.close());
+    const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+    const server = await startServer(
+      t,
+      yaml('access: hook, ', `listenerHook: { url: '${url}', cacheSeconds: 0 }\n${ADMIN_USERS}`),
+    );
+    // Each process has its playlist.
+    for (let i = 0; i < 8; i++) await admitted(t, server, '/signed.mp3/hls.m3u8?'.concat(signature('/signed.mp3')));
+    const before = (await listenersOf(server)).length;
+    const players = Array.from({ length: 8 }, async (_, i) => {
+      const path = `/open.mp3/hls.m3u8?metaid=player${i}`;
+      const first = admitted(t, server, path);
+      // Its turn comes when the first one was admitted, and the other processes have been told.
+      await pause(ANSWERS_MS / 2);
+      t.equal(await admitted(t, server, path), await first);
+    });
+    await Promise.all(players);
+    t.equal((await listenersOf(server)).length - before, 8);
+  },
+);
 
 t.test('a mount that is not open: nothing without a signature, and no way around it', async (t) => {
   const server = await startServer(t, yaml());
