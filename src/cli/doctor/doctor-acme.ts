@@ -13,7 +13,7 @@ import { answerOf } from '../server.js';
 import { certificateFindings } from './doctor-certificates.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-const RENEW = 'the server orders another by itself: its log says why it could not';
+const RENEW = 'the server renews it automatically: if it could not, its log says why';
 
 /** @param data the data folder @param host as for certificateFindings @param port at which authorities ask */
 export async function acmeFindings(
@@ -28,8 +28,8 @@ export async function acmeFindings(
   const isThere = existsSync(files.certFile);
   if (!isThere) {
     findings.note(
-      `there is no certificate of ${acme.domains[0]} yet`,
-      'the server orders it when it runs; until then TLS is refused',
+      `no certificate for ${acme.domains[0]} yet`,
+      'the server orders one once it runs; until then TLS is refused',
     );
   }
   const thumbprint = ownThumbprint(join(certificateFolder(acme, data), ACCOUNT_FILE));
@@ -55,13 +55,13 @@ async function judgeProof(
         'start the server; port 80 of the domain must lead to one of its addresses without tls, directly or through a proxy';
       findings.bad(`${at} answers a challenge with ${status}: the authority cannot verify the domain`, advice);
     } else if (thumbprint !== null && by !== thumbprint) {
-      const advice = 'its name or port 80 leads elsewhere, or data.folder is that of another server';
+      const advice = 'its name or port 80 points elsewhere, or data.folder belongs to another server';
       findings.bad(`${at} is answered by another airsplice server`, advice);
     } else findings.good(`${at} reaches this server: the authority can verify the domain`);
   } catch (error) {
     const advice =
-      'check the name, the firewall and the port (this was tried from this machine only: the authority may still reach it)';
-    findings.bad(`the authority may not reach ${domain}: ${messageOf(error)}`, advice);
+      'check the name, the firewall and the port (tried from this machine only: the authority may still reach it)';
+    findings.bad(`the authority may be unable to reach ${domain}: ${messageOf(error)}`, advice);
   }
 }
 

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-const RENEW = 'renew it (certbot renew, acme.sh --renew); the server takes the new files by itself';
+const RENEW = 'renew it (certbot renew, acme.sh --renew); the server loads the new files by itself';
 
 /** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds @param renew advice for a certificate that expires */
 export function certificateFindings(
@@ -26,22 +26,22 @@ export function certificateFindings(
     const [own] = chain;
     if (own === undefined) {
       findings.bad(
-        `${certFile} has no certificate`,
-        'it must be PEM: the own certificate first, then those that have signed it',
+        `${certFile} contains no certificate`,
+        "it must be PEM: the server's own certificate first, then the chain that signed it",
       );
       return findings.all;
     }
     judgeDates(certFile, chain, { nowMs, renew }, findings);
     judgeChain(certFile, chain, findings);
     if (!own.checkPrivateKey(createPrivateKey(readFileSync(keyFile))))
-      findings.bad(`${keyFile} is not the key of ${certFile}`, 'copy both of the same renewal');
+      findings.bad(`${keyFile} is not the key of ${certFile}`, 'copy both from the same renewal');
     if (host !== '' && !isFor(own, host))
       findings.note(
         `${certFile} is not for ${host}, the host of streams.publicUrl`,
-        'clients that come there over this address refuse it: ask for a certificate with that name',
+        'clients that connect to that name refuse it: request a certificate that includes it',
       );
   } catch (error) {
-    findings.bad(`${certFile} or ${keyFile} cannot be read (${(error as Error).message})`, 'let the server read both');
+    findings.bad(`${certFile} or ${keyFile} cannot be read (${(error as Error).message})`, 'make both readable for the server');
   }
   return findings.all;
 }
@@ -62,7 +62,7 @@ function judgeDates(
   const end = new Date(endsMs).toISOString().slice(0, 10);
   if (endsMs <= nowMs) findings.bad(`${file} has expired (${end})`, renew);
   else if (beginsMs > nowMs)
-    findings.bad(`${file} is not valid yet`, 'look at the clock of this machine, or wait until it is');
+    findings.bad(`${file} is not valid yet`, 'check the clock of this machine, or wait until it is');
   else if (days < SOON_DAYS) findings.note(`${file} expires in ${days} days (${end})`, renew);
   else findings.good(`${file} is valid until ${end}`);
 }
@@ -71,18 +71,18 @@ function judgeDates(
 function judgeChain(file: string, chain: readonly X509Certificate[], findings: Findings): void {
   const [own] = chain;
   if (own!.checkIssued(own!)) {
-    findings.note(`${file} has signed itself`, 'browsers and most players refuse it: use one of an authority');
+    findings.note(`${file} is self-signed`, 'browsers and most players refuse it: use one from an authority');
     return;
   }
   const broken = chain.findIndex((each, i) => i + 1 < chain.length && !each.checkIssued(chain[i + 1]!));
   if (broken >= 0)
     findings.bad(
-      `${file}: certificate ${broken + 1} was not signed by the one behind it`,
-      'put them in order: the own one, then who signed it, and so on (fullchain.pem)',
+      `${file}: certificate ${broken + 1} was not signed by the next one`,
+      "put them in order: the server's own, then its issuer, and so on (fullchain.pem)",
     );
   else if (chain.length === 1)
     findings.note(
-      `${file} holds no certificate of who signed it`,
-      'where that is an intermediate authority, players refuse it: use the whole chain (fullchain.pem)',
+      `${file} does not contain the issuer's certificate`,
+      'if the issuer is an intermediate authority, players refuse it: use the full chain (fullchain.pem)',
     );
 }

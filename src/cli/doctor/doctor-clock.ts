@@ -28,17 +28,17 @@ export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promi
   for (const { program, args, isKept } of SERVICES) {
     const said = await run(program, args, env);
     if (said === null) continue;
-    if (isKept.test(said)) findings.good(`it is kept right (${program})`);
+    if (isKept.test(said)) findings.good(`it is synchronised (${program})`);
     else
       findings.bad(
-        `${program} says that nothing keeps it right`,
-        'install and start chrony or systemd-timesyncd (timedatectl set-ntp true): titles that are pushed ahead of their time come at the wrong one',
+        `${program} reports that it is not synchronised`,
+        'install and start chrony or systemd-timesyncd (timedatectl set-ntp true): otherwise titles pushed ahead of their time appear at the wrong moment',
       );
     return findings.all;
   }
   findings.note(
-    'whether something keeps it right is not known: there is neither timedatectl nor chronyc nor ntpq',
-    'in a container it is the clock of the machine below: look there',
+    'cannot tell whether it is synchronised: timedatectl, chronyc and ntpq are all missing',
+    'a container uses the clock of its host: check there',
   );
   return findings.all;
 }
@@ -62,9 +62,9 @@ export async function skewFindings(url: string, signal: AbortSignal): Promise<Do
   if (Number.isNaN(date)) return [];
   const halfSecondMs = 500;
   const skewSeconds = Math.round((beganMs + Date.now()) / 2 - date - halfSecondMs) / 1000;
-  const text = `it differs by ${skewSeconds.toFixed(1)} s from what ${url} says`;
-  if (Math.abs(skewSeconds) > FAR_SECONDS) findings.bad(text, 'one of both is wrong: look at both');
-  else if (Math.abs(skewSeconds) > CLOSE_SECONDS) findings.note(text, 'one of both is wrong, or the way there is slow');
+  const text = `it differs by ${skewSeconds.toFixed(1)} s from the clock of ${url}`;
+  if (Math.abs(skewSeconds) > FAR_SECONDS) findings.bad(text, 'one of the two is wrong: check both');
+  else if (Math.abs(skewSeconds) > CLOSE_SECONDS) findings.note(text, 'one of the two is wrong, or the connection is slow');
   else findings.good(text);
   return findings.all;
 }

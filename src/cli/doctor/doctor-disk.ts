@@ -26,13 +26,13 @@ export async function diskFindings(folder: string): Promise<DoctorFinding[]> {
   else if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
     findings.bad(
       `${there} cannot be written to (${code})`,
-      `let the server's user have it (chown), or set data.folder to a folder that it has`,
+      `give it to the server's user (chown), or set data.folder to a folder that the user owns`,
     );
-  } else findings.bad(`${there} cannot be written to (${code})`, 'look at data.folder and its disk');
+  } else findings.bad(`${there} cannot be written to (${code})`, 'check data.folder and its disk');
   return findings.all;
 }
 
-const ROOM = 'make room, or set data.folder to a larger disk; pushes are refused while it is full';
+const ROOM = 'free some space, or move data.folder to a larger disk; pushes are refused while it is full';
 
 async function existingFolder(folder: string): Promise<string> {
   const isThere = await statfs(folder).then(
@@ -46,12 +46,12 @@ async function checkSpace(folder: string, findings: Findings): Promise<void> {
   const room = await statfs(folder).catch(() => null);
   if (room === null) return;
   const megabytes = Math.floor((room.bavail * room.bsize) / MEGABYTE);
-  const text = `${megabytes.toLocaleString('en')} MB are free at ${folder}`;
+  const text = `${megabytes.toLocaleString('en')} MB free at ${folder}`;
   if (megabytes < MIN_MEGABYTES) findings.bad(text, ROOM);
-  else if (megabytes < ENOUGH_MEGABYTES) findings.note(text, 'make room before it is full: pushes are refused then');
+  else if (megabytes < ENOUGH_MEGABYTES) findings.note(text, 'free some space: pushes are refused once it is full');
   else findings.good(text);
   // Some file systems do not limit the number of files.
-  if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} files can be made there`, ROOM);
+  if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} more files can be created there`, ROOM);
 }
 
 /** Rejects with the disk's error. */
@@ -72,8 +72,8 @@ async function measure(folder: string, findings: Findings): Promise<undefined> {
       await file.close();
     }
     const [medianMs, mostMs] = [tookMs.sort((a, b) => a - b)[WRITES / 2]!, tookMs.at(-1)!];
-    const text = `a write is on the disk after ${medianMs.toFixed(1)} ms, the slowest of ${WRITES} after ${mostMs.toFixed(1)} ms`;
-    const advice = 'each push waits for it: use a disk of this machine, an SSD, and none that others keep busy';
+    const text = `a write reaches the disk in ${medianMs.toFixed(1)} ms, the slowest of ${WRITES} in ${mostMs.toFixed(1)} ms`;
+    const advice = 'each push waits for it: use a local SSD that nothing else keeps busy';
     if (medianMs > TOO_SLOW_MS) findings.bad(text, advice);
     else if (medianMs > SLOW_MS) findings.note(text, advice);
     else findings.good(text);

@@ -17,8 +17,8 @@ export async function nameFindings(config: Config): Promise<DoctorFinding[]> {
     if (address !== null) findings.good(`${host} (${what}) is ${address}`);
     else
       findings.bad(
-        `${host} (${what}) leads nowhere (${code})`,
-        `look at the name; where it is right, at /etc/resolv.conf: getent hosts ${host}`,
+        `${host} (${what}) does not resolve (${code})`,
+        `check the name; if it is right, check /etc/resolv.conf: getent hosts ${host}`,
       );
   }
   return findings.all;

@@ -40,13 +40,13 @@ async function checkPort(listened: ListenPort, findings: Findings, signal: Abort
   const code = await problemOf(host, port);
   if (code === null) findings.good(`${at} is free`);
   else if (code === 'EADDRINUSE') {
-    if (isProxied) findings.note(`${at} is taken, by what cannot be asked here: it expects a PROXY header`);
+    if (isProxied) findings.note(`${at} is in use, by a program that cannot be identified: the port expects a PROXY header`);
     else if (await isOurs(listened, signal)) findings.good(`${at}: airsplice answers there`);
     else {
       const other = isExtra ? 'another shoutcastPort, or false' : 'another port';
       findings.bad(
-        `${at} is taken by another program`,
-        `end it (ss -ltnp 'sport = :${port}' names it), or configure ${other}`,
+        `${at} is in use by another program`,
+        `stop it (ss -ltnp 'sport = :${port}' shows it), or configure ${other}`,
       );
     }
   } else if (code === 'EACCES') {
@@ -57,9 +57,9 @@ async function checkPort(listened: ListenPort, findings: Findings, signal: Abort
   } else if (code === 'EADDRNOTAVAIL') {
     findings.bad(
       `${host} is not an address of this machine`,
-      'ip address lists them; 0.0.0.0 and :: stand for all of them',
+      '`ip address` lists them; 0.0.0.0 and :: mean all of them',
     );
-  } else findings.bad(`${at} cannot be opened (${code})`, 'look at the host and the port of this address');
+  } else findings.bad(`${at} cannot be opened (${code})`, 'check the host and the port of this address');
 }
 
 /** The code of the error; null: the port can be opened. */

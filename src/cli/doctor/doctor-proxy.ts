@@ -17,7 +17,7 @@ const OPEN_MS = 3000;
 
 const UNBUFFERED = 'proxy_buffering off (nginx), flush_interval -1 (Caddy)';
 const UPGRADES =
-  'proxy_http_version 1.1 with the headers Upgrade and Connection (nginx); HAProxy and Caddy pass them on by themselves';
+  'proxy_http_version 1.1 with the headers Upgrade and Connection (nginx); HAProxy and Caddy forward them by default';
 
 /** @param url that listeners use @param config null: unknown */
 export async function proxyFindings(
@@ -37,7 +37,7 @@ export async function proxyFindings(
   if (channels === null) {
     findings.bad(
       `${url} answers ${stations.status} for /metadata/stations.json, without a list of stations`,
-      'the proxy must pass on all paths unchanged',
+      'the proxy must forward all paths unchanged',
     );
     return findings.all;
   }
@@ -75,7 +75,7 @@ async function checkStream(url: string, findings: Findings, stop: AbortSignal): 
     const { statusCode, body } = await ask(url, { signal, headers: { 'icy-metadata': '1' } });
     status = statusCode;
     if (status !== 200)
-      return void findings.bad(`${url} answers ${status}`, 'listeners must get the stream at this URL');
+      return void findings.bad(`${url} answers ${status}`, 'listeners must receive the stream at this URL');
     for await (const _ of body) {
       const nowMs = performance.now();
       if (firstMs === 0) firstMs = nowMs - beganMs;
@@ -90,12 +90,12 @@ async function checkStream(url: string, findings: Findings, stop: AbortSignal): 
     // LISTEN_MS have passed, or the proxy has ended the stream.
     if (stop.aborted) return;
     if (firstMs === 0) {
-      findings.bad(`${url} sends no audio within ${seconds(LISTEN_MS)}: it is delayed on the way`, UNBUFFERED);
+      findings.bad(`${url} sends no audio within ${seconds(LISTEN_MS)}: something on the way buffers it`, UNBUFFERED);
       return;
     }
-    const text = `a stream begins after ${seconds(firstMs)}, and is never silent for more than ${seconds(Math.max(gapMs, performance.now() - lastMs))}`;
+    const text = `a stream begins after ${seconds(firstMs)}, and never pauses for more than ${seconds(Math.max(gapMs, performance.now() - lastMs))}`;
     if (gapMs > GAP_MS || firstMs > FIRST_MS || performance.now() - lastMs > GAP_MS) {
-      findings.bad(`${text}: it is delayed on the way`, UNBUFFERED);
+      findings.bad(`${text}: something on the way buffers it`, UNBUFFERED);
     } else findings.good(text);
   } finally {
     done.abort();
@@ -110,7 +110,7 @@ async function checkEvents(url: string, findings: Findings, stop: AbortSignal): 
     if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
       return void findings.bad(
         `the URL for events (SSE) answers ${statusCode}`,
-        'the proxy must pass on /metadata/ unchanged',
+        'the proxy must forward /metadata/ unchanged',
       );
     // The first bytes come at once.
     for await (const _ of body) return void findings.good('events (SSE) get through at once');
@@ -141,7 +141,7 @@ async function checkTrust(
   // Not all our responses have the header.
   const isOther = (headers['server'] ?? streams.server) !== streams.server || headers['via'] !== undefined;
   if (!isOther && addresses.some((address) => address.port === publicPort)) {
-    findings.good('nothing is in front of the server');
+    findings.good('no proxy is in front of the server');
     return;
   }
   // An address without roles answers this to its own machine only, and a proxy on that machine looks like it.
@@ -149,16 +149,16 @@ async function checkTrust(
   if (metrics?.status === 200)
     findings.bad(
       `${url}/metrics is open to everyone`,
-      'let the proxy set X-Forwarded-For, and name the roles of the address behind it, without ops',
+      'let the proxy set X-Forwarded-For, and list the roles of the address behind it, without ops',
     );
   if (addresses.some(({ proxyProtocol }) => proxyProtocol === true))
-    findings.good('a proxy is in front, and names clients by the PROXY protocol');
+    findings.good('a proxy is in front, and passes client addresses by the PROXY protocol');
   else if (proxies.trusted.length === 0)
     findings.bad(
-      'a proxy is in front, and is not trusted: all listeners seem to come from one address, and share its limits',
-      'write its address into proxies.trusted, and let it set X-Forwarded-For (proxy_set_header X-Forwarded-For $remote_addr)',
+      'a proxy is in front, but is not trusted: all listeners appear to share one address, and its limits',
+      'add its address to proxies.trusted, and let it set X-Forwarded-For (proxy_set_header X-Forwarded-For $remote_addr)',
     );
-  else if (metrics?.status !== 200) findings.good('a proxy is in front, and proxies.trusted names one');
+  else if (metrics?.status !== 200) findings.good('a proxy is in front, and proxies.trusted has an entry');
 }
 
 function seconds(ms: number): string {

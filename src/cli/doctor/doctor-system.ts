@@ -19,8 +19,8 @@ export function nodeFindings(version: string): DoctorFinding[] {
     findings.bad(`Node.js ${version} is too old`, 'install Node.js 24, or at least 20.19');
   else if (major < MAINTAINED_NODE)
     findings.note(
-      `Node.js ${version} gets no more security updates`,
-      'install Node.js 24; airsplice runs on it as it is',
+      `Node.js ${version} no longer gets security updates`,
+      'install Node.js 24; airsplice runs on it unchanged',
     );
   else findings.good(`Node.js ${version}`);
   return findings.all;
@@ -39,7 +39,7 @@ export function fileLimitFindings(
   if (files === undefined) return [];
   const max = files === 'unlimited' ? Number.POSITIVE_INFINITY : Number(files);
   const needed = connections + OTHER_FILES;
-  const text = `a process that is started here may open ${files} files; limits.connections is ${connections}`;
+  const text = `a process started here may open ${files} files; limits.connections is ${connections}`;
   if (max < needed) {
     findings.bad(
       text,
@@ -76,7 +76,7 @@ const NEEDS: readonly SettingNeed[] = [
     read: first,
     min: () => BACKLOG,
     set: same,
-    why: 'this many may wait to be accepted: a crowd that comes at once is turned away beyond it',
+    why: 'this many connections may wait to be accepted: a sudden crowd beyond it is turned away',
   },
   {
     name: 'net.ipv4.tcp_max_syn_backlog',
@@ -98,14 +98,14 @@ const NEEDS: readonly SettingNeed[] = [
     read: first,
     min: ({ limits }) => limits.connections * KEPT_TUPLES_PER_CONNECTION,
     set: same,
-    why: 'the firewall keeps an entry for each connection, also for a while after its end; new ones are dropped when it is full',
+    why: 'the firewall keeps an entry for each connection, even for a while after it ends; when the table is full, new ones are dropped',
   },
   {
     name: 'net.ipv4.tcp_wmem',
     read: last,
     min: () => SEND_BYTES,
     set: () => '"4096 65536 4194304"',
-    why: 'this many bytes may be on their way to a listener: on a long line less than that holds a stream up',
+    why: 'this many bytes may be in flight to a listener: with less, streams stall on long-distance connections',
   },
 ];
 

@@ -37,7 +37,7 @@ export const doctor: RunCommand = async (line, stop) => {
     if (path !== undefined) config = loadConfig(path, process.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\nairsplice: \`${programName()} check ${wordOf(path ?? '')}\` says it too\n`);
+    process.stderr.write(`${error.message}\nairsplice: \`${programName()} check ${wordOf(path ?? '')}\` reports it too\n`);
     return 2;
   }
   const findings = await runChecks(config, urlAsked(line, config), stop);
@@ -84,12 +84,12 @@ function notChecked(config: LoadedConfig | null, url: string | null): readonly D
   const rest = { verdict: 'note', about: 'outside' } as const;
   const notes: DoctorFinding[] = [];
   if (config === null) {
-    const text = 'ports, disk, limits, names and certificates were not looked at';
+    const text = 'ports, disk, limits, names and certificates were not checked';
     notes.push({ ...rest, about: 'configuration', text, advice: `${programName()} doctor CONFIG` });
   }
   if (url === null) {
-    const text = 'what listeners meet on their way was not looked at';
-    notes.push({ ...rest, text, advice: 'set streams.publicUrl, or say --public-url' });
+    const text = 'access from outside was not checked';
+    notes.push({ ...rest, text, advice: 'set streams.publicUrl, or pass --public-url' });
   }
   return notes;
 }

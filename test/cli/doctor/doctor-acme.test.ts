@@ -25,7 +25,7 @@ t.test('whether a domain leads here', async (t) => {
     const all = await acmeFindings(acme, folder, '', new AbortController().signal, port);
     return all.map(({ verdict, text }) => `${verdict} ${text}`.replaceAll(`${port}`, 'PORT'));
   };
-  const none = 'note there is no certificate of localhost yet';
+  const none = 'note no certificate for localhost yet';
   t.same(await found(), [
     none,
     'bad http://localhost:PORT answers a challenge with 404: the authority cannot verify the domain',
@@ -45,5 +45,5 @@ t.test('whether a domain leads here', async (t) => {
     server.close(done);
     server.closeAllConnections();
   });
-  t.match((await found()).at(-1), /^bad the authority may not reach localhost: .*cannot be reached/);
+  t.match((await found()).at(-1), /^bad the authority may be unable to reach localhost: .*cannot be reached/);
 });

@@ -46,14 +46,14 @@ t.test('ports: free, ours, taken by another, of another machine', async (t) => {
     [
       ['good', `127.0.0.1:${free} is free`],
       ['good', `127.0.0.1:${own.port}: airsplice answers there`],
-      ['bad', `127.0.0.1:${taken} is taken by another program`],
+      ['bad', `127.0.0.1:${taken} is in use by another program`],
       ['bad', '192.0.2.1 is not an address of this machine'],
     ],
   );
   t.equal(findings.length, 4, 'port 0 is always free');
   t.match(findings[2]!.advice, `ss -ltnp 'sport = :${taken}'`);
   const both = await portFindings([{ host: '127.0.0.1', port: taken - 1 }], NEVER);
-  t.match(said(t, both), `bad 127.0.0.1:${taken} (SHOUTcast encoders) is taken`);
+  t.match(said(t, both), `bad 127.0.0.1:${taken} (SHOUTcast encoders) is in use`);
   const last = await portFindings([{ host: '127.0.0.1', port: 65_535 }], NEVER);
   t.match(said(t, last), /127\.0\.0\.1:65535 is /, 'the last port has none behind it');
 });
@@ -71,7 +71,7 @@ t.test('disk: room and time, and nothing stays behind', async (t) => {
   const findings = await diskFindings(join(folder, 'not', 'there', 'yet'));
   t.match(
     said(t, findings),
-    /^(good|note|bad) [\d,]+ MB are free at .*\n(good|note|bad) a write is on the disk after /,
+    /^(good|note|bad) [\d,]+ MB free at .*\n(good|note|bad) a write reaches the disk in /,
   );
   t.strictSame(readdirSync(folder), []);
 });
@@ -81,7 +81,7 @@ t.test('disk: a full one, and one that cannot be written to', async (t) => {
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder]).status === 0;
   if (!mounted) return void t.pass('no right to mount');
   t.teardown(() => execFileSync('umount', [folder]));
-  t.match(said(t, await diskFindings(folder)), /^bad 0 MB are free/, 'nearly full');
+  t.match(said(t, await diskFindings(folder)), /^bad 0 MB free/, 'nearly full');
   writeFileSync(join(folder, 'rest'), Buffer.alloc(60 * 1024));
   t.match(said(t, await diskFindings(folder)), `bad ${folder} is full`);
   execFileSync('mount', ['-o', 'remount,ro', folder]);
@@ -143,11 +143,11 @@ t.test('clock: kept, not kept, not known; far from another', async (t) => {
     writeFileSync(join(bin, 'timedatectl'), `#!/bin/sh\necho ${text}\n`);
     chmodSync(join(bin, 'timedatectl'), 0o755);
   };
-  t.match(said(t, await clockFindings({ PATH: bin })), /^note .* is not known/);
+  t.match(said(t, await clockFindings({ PATH: bin })), /^note cannot tell whether it is synchronised/);
   says('yes');
-  t.match(said(t, await clockFindings({ PATH: bin })), /^good it is kept right \(timedatectl\)$/);
+  t.match(said(t, await clockFindings({ PATH: bin })), /^good it is synchronised \(timedatectl\)$/);
   says('no');
-  t.match(said(t, await clockFindings({ PATH: bin })), /^bad timedatectl says that nothing keeps it right$/);
+  t.match(said(t, await clockFindings({ PATH: bin })), /^bad timedatectl reports that it is not synchronised$/);
 
   let skewMs = 0;
   const server = createServer((_, response) => {
@@ -176,7 +176,7 @@ stations: { s: { channels: { c: { pushTokens: [demo-token], sources: [{ type: pu
   const findings = await nameFindings(loadConfig(path, process.env));
   t.match(
     said(t, findings),
-    /good localhost \(listenerHook\.url\) is (127\.0\.0\.1|::1)\nbad none\.invalid \(a source of c\) leads nowhere/,
+    /good localhost \(listenerHook\.url\) is (127\.0\.0\.1|::1)\nbad none\.invalid \(a source of c\) does not resolve/,
   );
   t.equal(findings.length, 2, 'an address needs no name');
 });
@@ -207,17 +207,17 @@ t.test('certificates: dates, key, chain, name', { skip: missing('openssl') }, as
   t.match(judge(chain('leaf', 'middle'), 87), /^note \S+ expires in 12 days/);
   t.match(judge(chain('leaf', 'middle'), 101), /^bad \S+ has expired/);
   t.match(judge(chain('leaf', 'middle'), -2), /^bad \S+ is not valid yet/);
-  t.match(judge(chain('leaf')), /note \S+ holds no certificate of who signed it$/);
-  t.match(judge(chain('leaf', 'root')), /bad .*: certificate 1 was not signed by the one behind it$/);
+  t.match(judge(chain('leaf')), /note \S+ does not contain the issuer's certificate$/);
+  t.match(judge(chain('leaf', 'root')), /bad .*: certificate 1 was not signed by the next one$/);
   t.match(judge(chain('leaf', 'middle'), 0, 'other.example'), /note .* is not for other\.example/);
   t.notMatch(judge(chain('leaf', 'middle'), 0, 'leaf.example'), 'is not for');
   t.match(judge({ ...chain('leaf'), keyFile: join(folder, 'root.key') }), /bad \S+root\.key is not the key of/);
   t.match(
     judge({ certFile: join(folder, 'root.pem'), keyFile: join(folder, 'root.key') }),
-    /note .* has signed itself/,
+    /note .* is self-signed/,
   );
   t.match(judge({ ...chain('leaf'), certFile: join(folder, 'none.pem') }), /bad .*ENOENT/);
-  t.match(judge({ ...chain('leaf'), certFile: join(folder, 'leaf.key') }), /bad .* has no certificate/);
+  t.match(judge({ ...chain('leaf'), certFile: join(folder, 'leaf.key') }), /bad .* contains no certificate/);
 });
 
 t.test('the command: what it prints, JSON, exit codes', async (t) => {
