@@ -54,7 +54,7 @@ function allowedListeners(line: CommandLine, url: string): number {
   const host = hostOf(url);
   if (host === 'localhost' || isLoopback(host)) return LOCAL_LISTENERS;
   if (textOf(line, 'allow-remote') === host) return REMOTE_LISTENERS;
-  throw new UsageError(`${host} is another machine: say --allow-remote ${host}, if it is yours to load`);
+  throw new UsageError(`${host} is another machine: pass --allow-remote ${host} if you may load it`);
 }
 
 async function firstOnAir(url: string, stop: AbortSignal): Promise<string> {
@@ -133,12 +133,12 @@ class BenchListener {
         this.bytes += chunk.length;
         stripper.read(chunk, sink);
         const { skippedBytes } = this.#framer.counters;
-        if (skippedBytes > 0) throw new Error('there are bytes between the frames');
+        if (skippedBytes > 0) throw new Error('unexpected bytes between the frames');
       }
       throw new Error('the stream has ended');
     } catch (error) {
       if (!signal.aborted) this.fault = messageOf(error);
-      else if (this.bytes === 0) this.fault = 'no audio has come';
+      else if (this.bytes === 0) this.fault = 'no audio received';
     }
   }
 }

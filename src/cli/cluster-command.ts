@@ -52,13 +52,13 @@ export const cluster: RunCommand = async (line, stop) => {
 export function clusterLines({ ready, node, log, warnings = [], nodes, channels }: KnownCluster): readonly string[] {
   const { place, reached, behindSeconds, clockSeconds, waitingChanges, position } = log;
   const state = reached
-    ? `reached, ${behindSeconds.toFixed(1)} s ago all was known`
-    : `away for ${behindSeconds.toFixed(1)} s`;
+    ? `reachable, up to date ${behindSeconds.toFixed(1)} s ago`
+    : `unreachable for ${behindSeconds.toFixed(1)} s`;
   const column = (text: string) => inColumns(printable(text), NODE_COLUMNS);
   const number = (value: number | string) => inColumns(`${value}`, NUMBER_COLUMNS, true);
   return [
     `${printable(node)}: ${ready ? 'ready' : 'not ready'}`,
-    `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} wait; the clock of this machine is ${clockSeconds.toFixed(3)} s ahead`,
+    `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} waiting; the clock of this machine is ${clockSeconds.toFixed(3)} s ahead`,
     ...warnings.map((warning) => `warning: ${printable(warning)}`),
     ...(nodes.length === 0 ? [] : ['', `${column('MACHINE')}${inColumns('SEEN', NUMBER_COLUMNS, true)}`]),
     ...nodes.map((each) => `${column(each.node)}${number(`${each.seenSeconds.toFixed(1)} s`)}`),

@@ -32,11 +32,11 @@ export function parseLine({ options, operands }: Syntax, args: readonly string[]
   const max = operands === '' ? 0 : 1;
   const min = operands.startsWith('[') ? 0 : max;
   const { values, positionals } = parse(options, args);
-  if (positionals.length < min) throw new UsageError('something is missing');
+  if (positionals.length < min) throw new UsageError('an argument is missing');
   const extra = positionals[max];
   if (extra !== undefined) {
     const isServer = options['url'] !== undefined && /^https?:/.test(extra);
-    throw new UsageError(`"${extra}" is too much${isServer ? '; did you mean --url?' : ''}`);
+    throw new UsageError(`"${extra}" is one argument too many${isServer ? '; did you mean --url?' : ''}`);
   }
   return { values, operands: positionals };
 }

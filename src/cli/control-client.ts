@@ -30,11 +30,11 @@ export class NoServerError extends Error {}
  */
 export async function control(dataFolder: string, command: string, stop: AbortSignal): Promise<string> {
   const answer = await converse(controlPath(dataFolder), command, stop);
-  if (!answer.endsWith('\n')) throw new Error(`no answer to ${command}: the server has ended`);
+  if (!answer.endsWith('\n')) throw new Error(`no answer to ${command}: the server has stopped`);
   const { done, refused } = membersOf(answer);
   if (typeof done === 'string') return done;
   if (typeof refused === 'string') throw new RefusedByServer(refused);
-  throw new Error(`${controlPath(dataFolder)} is answered by another program`);
+  throw new Error(`another program answers at ${controlPath(dataFolder)}`);
 }
 
 /** Members of the answer, if it is JSON: any program may be listening. */

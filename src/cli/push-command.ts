@@ -15,7 +15,7 @@ export const push: RunCommand = async (line, signal) => {
   const url = serverUrl(line);
   const channel = readKey(line.operands[0] ?? '');
   const [artist, song] = [textOf(line, 'artist'), textOf(line, 'song')];
-  if (artist === undefined && song === undefined) throw new UsageError('--artist or --song is missing');
+  if (artist === undefined && song === undefined) throw new UsageError('--artist or --song is required');
   const token = process.env[TOKEN];
   if (!token) throw new UsageError(`the environment variable ${TOKEN} is not set`);
   const { status, text } = await answerOf(`${url}/metapush/${channel}`, signal, {

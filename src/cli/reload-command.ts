@@ -31,7 +31,7 @@ async function checkIsIts(folder: string, path: string, stop: AbortSignal): Prom
     throw error;
   });
   if (own === null || own === realpathSync(path)) return;
-  throw new RefusedByServer(`the server on its data folder runs with ${own}, and reads no other file`);
+  throw new RefusedByServer(`the server using its data folder runs with ${own} and reloads no other file`);
 }
 
 /** Sends a command to the server of a configuration; null: refused, and reported. Rejects if no server runs. */
@@ -42,7 +42,7 @@ export async function askAbout(path: string, command: string, stop: AbortSignal)
     await checkIsIts(folder, path, stop);
     return await control(folder, command, stop);
   } catch (error) {
-    if (error instanceof NoServerError) throw new Error(`no server runs on its data folder (${error.message})`);
+    if (error instanceof NoServerError) throw new Error(`no server is using its data folder (${error.message})`);
     if (!(error instanceof RefusedByServer)) throw error;
     process.stderr.write(`airsplice: ${printableLines(error.message)}\n`);
     return null;

@@ -14,8 +14,8 @@ export const restart: RunCommand = async ({ operands: [path = ''] }, stop) => {
   if (folder === null) return 2;
   await control(folder, 'restart', stop).catch((error: Error) => {
     if (!(error instanceof NoServerError)) throw error;
-    throw new Error(`no server with workers runs on ${folder} (${error.message})`, { cause: error });
+    throw new Error(`no server with workers is using ${folder} (${error.message})`, { cause: error });
   });
-  process.stdout.write('airsplice: restarted; old processes still serve whom they have\n');
+  process.stdout.write('airsplice: restarted; old processes keep serving their existing clients\n');
   return 0;
 };

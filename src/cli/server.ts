@@ -84,9 +84,9 @@ export async function answerOf(
       chunks.push(chunk);
     }
   } catch (error) {
-    throw serverError(url, 'closed the connection before the end of its answer', error);
+    throw serverError(url, 'closed the connection before completing its answer', error);
   }
-  if (bytes > ANSWER_BYTES) throw serverError(url, 'answers without end');
+  if (bytes > ANSWER_BYTES) throw serverError(url, 'sends an endless answer');
   return { status: statusCode, headers, text: Buffer.concat(chunks).toString() };
 }
 

@@ -17,7 +17,7 @@ const EVERY_SECONDS = 2;
 export const status: RunCommand = async (line, stop) => {
   const url = serverUrl(line);
   const everyMs = numberOf(line, 'every', EVERY_SECONDS, 0.5, 3600) * 1000;
-  if (line.values['once'] && line.values['watch']) throw new UsageError('--once and --watch exclude each other');
+  if (line.values['once'] && line.values['watch']) throw new UsageError('--once and --watch cannot be combined');
   if (!isWatching(line)) {
     const report = await askStatus(url, stop);
     process.stdout.write(line.values['json'] ? `${printableJson(report)}\n` : plain(report));

@@ -65,7 +65,7 @@ function headOf({ url, isReady, startedAt, channels, ...report }: StatusReport, 
     report.workers === null ? '' : `workers ${report.workers}`,
     report.hasMetrics
       ? ''
-      : 'sources not known: /metrics is answered to the machine itself, or where an address has the role ops',
+      : 'sources unknown: /metrics answers only the machine itself, or on an address with the role ops',
   ];
   return [
     [printable(url), isReady ? 'ready' : 'NOT READY', up].filter((part) => part !== '').join(GAP),

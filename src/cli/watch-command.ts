@@ -21,7 +21,7 @@ export const watch: RunCommand = async (line, signal) => {
   const [channel] = line.operands;
   const station = textOf(line, 'station');
   if ((channel === undefined) === (station === undefined))
-    throw new UsageError('a channel or --station is needed, not both');
+    throw new UsageError('give a channel or --station, not both');
   const key = readKey(channel ?? station!, 'key');
   const scope = channel === undefined ? 'station' : 'channel';
   let left = wholeOf(line, 'count', MAX_COUNT, 1, MAX_COUNT);
@@ -35,7 +35,7 @@ export const watch: RunCommand = async (line, signal) => {
       printer.show(record);
       if (--left === 0) return 0;
     }
-    throw new Error('the server has ended it');
+    throw new Error('the server ended the connection');
   } catch (error) {
     if (signal.aborted) return 0;
     throw error;

@@ -266,7 +266,7 @@ t.test('machines with audio of their own do not correct each other', { skip: noR
   await until(
     () => encoders.every(({ isTaken }) => isTaken),
     10_000,
-    () => 'not taken',
+    () => 'not accepted',
   );
   // By then a source should have said its title.
   await quietFor(6000);

@@ -46,14 +46,14 @@ t.test('the command; a stream with bytes that are none of it fails', async (t) =
   t.teardown(() => server.closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const report = await load({ url, channel: 'x', listeners: 2, seconds: 1 }, NEVER);
-  t.match(report, { failed: 2, faults: ['there are bytes between the frames'] });
+  t.match(report, { failed: 2, faults: ['unexpected bytes between the frames'] });
 });
 
 t.test('another machine only where it is named once more, and then a thousand at most', async (t) => {
   const far = 'http://192.0.2.1';
   t.match(await airsplice(['bench', '--url', far]), {
     code: 2,
-    err: /192\.0\.2\.1 is another machine: say --allow-remote/,
+    err: /192\.0\.2\.1 is another machine: pass --allow-remote/,
   });
   t.match(await airsplice(['bench', '--url', far, '--allow-remote', '192.0.2.2']), {
     code: 2,

@@ -37,7 +37,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
   t.strictSame({ code, err }, { code: 0, err: '' });
   t.match(
     out,
-    /^a: ready\nRedis: reached, \d\.\d s ago all was known; change \d+; 0 wait; the clock of this machine is -?\d\.\d+ s ahead\n/,
+    /^a: ready\nRedis: reachable, up to date \d\.\d s ago; change \d+; 0 waiting; the clock of this machine is -?\d\.\d+ s ahead\n/,
   );
   t.match(out, /\nMACHINE +SEEN\n/);
   t.match(out, /\nCHANNEL +FED BY +EPOCH {2}HERE\nlive +a +\d+ {2}owning\n$/);

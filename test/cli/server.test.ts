@@ -90,7 +90,7 @@ async function asked(t: Test, port: number, isList = false): Promise<void> {
     else
       t.match(
         err,
-        /^airsplice: [^\n]*127\.0\.0\.1:\d+[^\n]*\n$|^airsplice: [^\n]*(record of a title|: not taken)[^\n]*\n$/,
+        /^airsplice: [^\n]*127\.0\.0\.1:\d+[^\n]*\n$|^airsplice: [^\n]*(invalid title record|: not accepted)[^\n]*\n$/,
         name,
       );
   }
@@ -148,7 +148,7 @@ t.test('another program at the socket of the data folder', async (t) => {
     for (const name of LOCAL) {
       const { code, err } = await airsplice([name, config]);
       t.equal(code, 1, name);
-      t.match(err, /^airsplice: .*control\.sock is answered by another program\n$/);
+      t.match(err, /^airsplice: another program answers at .*control\.sock\n$/);
     }
   }
 });

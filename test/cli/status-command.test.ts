@@ -51,8 +51,8 @@ t.test('a server that is not there, and one that is none of ours', async (t) => 
   const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   t.match(await airsplice(['status', '--url', other]), { code: 1, out: '', err: /lists no stations \(200\)\n$/ });
   t.match(await airsplice(['status', '--url', 'ftp://x']), { code: 2, err: /--url must be an http:/ });
-  t.match(await airsplice(['status', other]), { code: 2, err: /is too much; did you mean --url\?/ });
-  t.match(await airsplice(['status', '--url', other, '--once', '--watch']), { code: 2, err: /exclude each other/ });
+  t.match(await airsplice(['status', other]), { code: 2, err: /is one argument too many; did you mean --url\?/ });
+  t.match(await airsplice(['status', '--url', other, '--once', '--watch']), { code: 2, err: /cannot be combined/ });
 });
 
 t.test(

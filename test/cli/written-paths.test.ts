@@ -16,7 +16,7 @@ for (const command of [['reload'], ['restart'], ['backup', 'there.airsplice', '-
       writeFileSync(path, text);
       return airsplice([...command, path]);
     };
-    const none = new RegExp(command[0] === 'backup' ? `there is no store in ${folder}/data\n` : 'no server .*runs on ');
+    const none = new RegExp(command[0] === 'backup' ? `no store in ${folder}/data\n` : 'no server .*is using ');
     t.match(await run(STATIONS), { code: 1, err: none });
     t.match(await run(`streams: { burst: 1 }\n${STATIONS}`), { code: 1, err: none }, 'the server says what is wrong');
     t.match(await run(`data: { folder: '\${NOT_SET_HERE}/data' }\n${STATIONS}`), {

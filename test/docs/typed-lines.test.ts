@@ -115,9 +115,9 @@ const FIRST_DAY: Rule[] = [
   ...atServer('live'),
   on('AIRSPLICE_TOKEN="\\$TOKEN" airsplice push live .*', /^live: Nina Simone - Feeling Good$/m),
   on('AIRSPLICE status', /● live +encoder/),
-  on('AIRSPLICE record \\S+ .*', /15\.0 s were recorded/, { as: [['heard.mp3', '~/heard.mp3']] }),
+  on('AIRSPLICE record \\S+ .*', /15\.0 s recorded/, { as: [['heard.mp3', '~/heard.mp3']] }),
   on('AIRSPLICE (check|doctor) \\S*broken.yaml', /is not an option/, { codes: [1, 2] }),
-  on(`AIRSPLICE check (?!.*broken)${YAML}`, /can be used: 1 channel of 1 station/),
+  on(`AIRSPLICE check (?!.*broken)${YAML}`, /is valid: 1 channel of 1 station/),
   on(`AIRSPLICE check --diff ${YAML}`, /nothing/, { as: [OURS] }),
   on('AIRSPLICE token \\S+|npm run token -- CHANNEL', /sha256:[0-9a-f]{64}/),
   on(`AIRSPLICE reload ${YAML}|${CHANGE}`, /airsplice: reloaded/),
@@ -141,13 +141,13 @@ const SECOND_DAY: Rule[] = [
 ];
 
 const LAST_DAY: Rule[] = [
-  on('AIRSPLICE restore FILE', /are those of/, {
+  on('AIRSPLICE restore FILE', /airsplice: restored/, {
     as: [
       ['airsplice', 'mkdir ~/moved && cd ~/moved && airsplice'],
       [' FILE', ' ~/kept.backup'],
     ],
   }),
-  on('AIRSPLICE restore .*--force', /are those of/, { as: [BACKUPS, OURS] }),
+  on('AIRSPLICE restore .*--force', /airsplice: restored/, { as: [BACKUPS, OURS] }),
 ];
 
 /** Another beginning. */
@@ -157,7 +157,7 @@ const MADE: Rule[] = [
   on('AIRSPLICE init --force \\S+ --.*', WRITTEN, { as: [[OURS[0], '~/nord.yaml']] }),
   on('AIRSPLICE init --force \\S+', WRITTEN, { as: [[OURS[0], '~/asked.yaml']], isAsked: true }),
   on('AIRSPLICE start \\S+', RUNS, { holds: ready(8000), goesOn: 'stays', isKnown: true }),
-  on('AIRSPLICE check \\S+', /can be used: 1 channel of 1 station/),
+  on('AIRSPLICE check \\S+', /is valid: 1 channel of 1 station/),
   on(CHANGE, /airsplice: reloaded/),
   on("curl '.*/metapush/[^']*'", RECORD),
 ];

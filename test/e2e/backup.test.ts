@@ -76,7 +76,7 @@ for (const workers of [0, 2]) {
     const before = [...accepted];
     const file = join(folder, 'one.backup');
     const ran = await airsplice(['backup', file, '--config', config]);
-    t.match(ran, { code: 0, err: '', out: /has .*airsplice\.yaml and the store of .*data \(\d+ bytes\)/ });
+    t.match(ran, { code: 0, err: '', out: /contains .*airsplice\.yaml and the store in .*data \(\d+ bytes\)/ });
     await until(
       () => accepted.length > before.length + 5,
       30_000,
@@ -95,7 +95,7 @@ for (const workers of [0, 2]) {
       'airsplice.yaml',
       'airsplice.mdb',
     ]);
-    t.match(await airsplice(['backup', file, '--config', config]), { code: 1, err: /is there already/ });
+    t.match(await airsplice(['backup', file, '--config', config]), { code: 1, err: /already exists/ });
     t.match(await airsplice(['restore', file, '--config', config, '--force']), {
       code: 1,
       err: /was not restored: .* is in use by another airsplice server/,
@@ -111,7 +111,7 @@ for (const workers of [0, 2]) {
     await until(async () => (await restored()).code === 0 || existsSync(moved), 20_000);
     t.equal(readFileSync(moved, 'utf8'), readFileSync(config, 'utf8'));
     t.ok(existsSync(join(data, 'airsplice.mdb')));
-    t.match(await restored(), { code: 1, err: /airsplice\.mdb is there already: --force replaces/ });
+    t.match(await restored(), { code: 1, err: /airsplice\.mdb already exists: --force replaces/ });
     const second = new ServerProcess(t, server.port, [moved], { TMPDIR: elsewhere });
     await second.ready();
     const songs = new Set([...(await songsOf(second.base, 'demo')), ...(await songsOf(second.base, 'studio'))]);
@@ -150,16 +150,16 @@ t.test(
     };
     const flipped = Buffer.from(whole);
     flipped[whole.length - 2000]! ^= 1;
-    await refused(flipped, /it is damaged: the store is not what its manifest says/);
+    await refused(flipped, /it is damaged: the store does not match its manifest/);
     const config1 = Buffer.from(whole);
     config1[whole.indexOf('pushesPerMinute')]! ^= 1;
-    await refused(config1, /it is damaged: it is not what its manifest says/);
-    await refused(whole.subarray(0, whole.length - 5000), /damaged, or cut off/);
-    await refused(whole.subarray(0, 100), /is not a backup of airsplice/);
-    await refused(Buffer.from('hello'.repeat(1000)), /is not a backup of airsplice/);
+    await refused(config1, /it is damaged: its content does not match its manifest/);
+    await refused(whole.subarray(0, whole.length - 5000), /damaged or truncated/);
+    await refused(whole.subarray(0, 100), /is not an airsplice backup/);
+    await refused(Buffer.from('hello'.repeat(1000)), /is not an airsplice backup/);
     await refused(
       Buffer.from(whole.toString('latin1').replace('"format": 1', '"format": 2'), 'latin1'),
-      /has format 2, of airsplice .*: this version reads format 1/,
+      /has format 2, from airsplice .*: this version reads format 1/,
     );
     await refused(
       Buffer.from(whole.toString('latin1').replace('airsplice.mdb\0', '../../etc.mdb\0'), 'latin1'),
@@ -168,11 +168,11 @@ t.test(
 
     // Over what is there, only by force; another store does not get lost by a backup that is none.
     const restore = (...more: readonly string[]) => airsplice(['restore', file, '--config', config, ...more]);
-    t.match(await restore(), { code: 1, err: /airsplice\.mdb is there already/ });
+    t.match(await restore(), { code: 1, err: /airsplice\.mdb already exists/ });
     writeFileSync(config, readFileSync(config, 'utf8').replace('name: Demo\n', 'name: Changed\n'));
     t.match(await restore(), {
       code: 1,
-      err: /airsplice\.mdb and .*airsplice\.yaml are there already/,
+      err: /airsplice\.mdb and .*airsplice\.yaml already exist:/,
     });
     t.ok(readFileSync(join(folder, 'data/airsplice.mdb')).equals(store));
     // What a service could read before, it can read again, whoever restores.
@@ -257,7 +257,7 @@ t.test('a backup does not decide where it is put, by its manifest or its configu
   t.match(first, {
     code: 0,
     err: '',
-    out: /here\/airsplice\.yaml and the store in .*here\/data are those of .*, from .*home\/auth/,
+    out: /restored .*here\/airsplice\.yaml and the store in .*here\/data from the backup of .*home\/auth/,
   });
   t.equal(readFileSync(keys, 'utf8'), 'mine\n');
   t.strictSame(readdirSync(here).sort(), ['airsplice.yaml', 'data']);
@@ -271,14 +271,14 @@ t.test('a backup does not decide where it is put, by its manifest or its configu
     t.match(refused, { code: 1, out: '' }, elsewhere);
     t.match(
       refused.err,
-      /^airsplice: .* was not restored: its configuration has its data in .*\/\.ssh: --data .* puts the store there/,
+      /^airsplice: .* was not restored: its configuration names the data folder .*\/\.ssh: --data .* puts the store there/,
     );
     t.strictSame([readdirSync(home), existsSync(other)], [['authorized_keys'], false], 'nothing was made');
     // With --data it is allowed, and the other places where the server will write are shown.
     const asked = await run(file, '--config', other, '--data', 'data', '--force');
     t.match(asked, {
       code: 0,
-      err: /^note: .* has an access log at .*home\/log\nnote: .* has its data folder at .*\.ssh, and .*\n$/,
+      err: /^note: .* writes an access log to .*home\/log\nnote: .* names the data folder .*\.ssh, but .*\n$/,
     });
     rmSync(other);
   }
@@ -292,7 +292,7 @@ t.test('a backup does not decide where it is put, by its manifest or its configu
   const unread = madeBackup(folder, store, {}, 'data: [');
   t.match(await run(unread, '--config', 'new.yaml'), {
     code: 1,
-    err: /does not name its data folder: give it with --data FOLDER/,
+    err: /does not name its data folder: name it with --data FOLDER/,
   });
 });
 
@@ -329,12 +329,12 @@ t.test('a manifest says nothing that a terminal obeys', async (t) => {
   const hostile = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/;
   const { code, out } = await restored('--force');
   t.equal(code, 0);
-  t.match(out, /c\.yaml and the store in .* are those of then.*, from .*b\.yaml\n$/);
+  t.match(out, /restored .*c\.yaml and the store in .* from the backup of .*b\.yaml made at then.*\n$/);
   t.notMatch(out, hostile);
   const config = `data: { folder: "x\\e[2J\\u202e" }\n${demoYaml()}`;
   madeBackup(folder, store, { configPath }, config);
   const { err } = await restored();
-  t.match(err, /its configuration has its data in .*x/);
+  t.match(err, /its configuration names the data folder .*x/);
   t.notMatch(err, hostile);
 });
 

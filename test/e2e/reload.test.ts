@@ -84,7 +84,7 @@ for (const [name, top] of [
     for (const words of [['check', '--diff'], ['reload']]) {
       const other = await airsplice([...words, copy]);
       t.equal(other.code, 2, words.join(' '));
-      t.match(other.err, `runs with ${path}, and reads no other file`);
+      t.match(other.err, `runs with ${path} and reloads no other file`);
     }
     const reloaded = await airsplice(['reload', path]);
     t.equal(reloaded.code, 0, reloaded.err);

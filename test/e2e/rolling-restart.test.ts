@@ -172,7 +172,7 @@ t.test('`airsplice restart`, and a program that does not start', async (t) => {
   await until(() => before.every((pid) => !machine.children.some((child) => child.pid === pid)), RESTARTED_MS);
   await machine.server.end('SIGTERM');
   t.equal(machine.server.ended, 0);
-  t.match(await restart(), { code: 1, said: /no server with workers runs/ });
+  t.match(await restart(), { code: 1, said: /no server with workers is using/ });
 });
 
 t.test('a chosen source stays chosen behind a rolling restart, though nobody listens', async (t) => {

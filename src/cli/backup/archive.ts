@@ -50,7 +50,7 @@ export function writeArchive(target: number, made: Origin, config: Buffer, store
   try {
     const digest = createHash('sha256');
     const bytes = eachPiece(source, fstatSync(source).size, 0, (piece) => digest.update(piece));
-    if (bytes > MAX_STORE_BYTES) throw new Error('the store is larger than a backup can be');
+    if (bytes > MAX_STORE_BYTES) throw new Error('the store is too large for a backup');
     const manifest: Manifest = {
       format: FORMAT,
       ...made,
@@ -93,7 +93,7 @@ export function readArchive(file: number): OpenArchive {
   const said = manifest.files;
   const isConfig = createHash('sha256').update(config).digest('hex') === said[CONFIG_NAME].sha256;
   if (!isConfig || third.bytes !== said[STORE_NAME].bytes)
-    throw new Error('it is damaged: it is not what its manifest says');
+    throw new Error('it is damaged: its content does not match its manifest');
   return {
     manifest,
     config,
@@ -104,7 +104,7 @@ export function readArchive(file: number): OpenArchive {
         writeFileSync(target, piece);
       });
       if (digest.digest('hex') !== said[STORE_NAME].sha256)
-        throw new Error('it is damaged: the store is not what its manifest says');
+        throw new Error('it is damaged: the store does not match its manifest');
     },
   };
 }
@@ -114,24 +114,24 @@ function manifestOf(text: string): Manifest {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new Error('it is damaged: its manifest cannot be read');
+    throw new Error('it is damaged: its manifest is unreadable');
   }
   const format = (value as { format?: unknown } | null)?.format;
   if (typeof format === 'number' && format !== FORMAT) {
     const { airsplice = '?' } = value as { airsplice?: unknown };
     throw new Error(
-      `it has format ${format}, of airsplice ${String(airsplice).slice(0, 40)}: this version reads format ${FORMAT}`,
+      `it has format ${format}, from airsplice ${String(airsplice).slice(0, 40)}: this version reads format ${FORMAT}`,
     );
   }
   const result = manifestSchema.safeParse(value);
-  if (!result.success) throw new Error('it is damaged: its manifest cannot be read');
+  if (!result.success) throw new Error('it is damaged: its manifest is unreadable');
   return result.data;
 }
 
 /** Checks a member's header; returns where its bytes are. Throws if the archive is damaged. */
 function member(file: number, at: number, size: number, name: string, maxBytes: number) {
   const head = Buffer.alloc(BLOCK);
-  const wrong = new Error(at === 0 ? 'it is not a backup of airsplice' : 'it is damaged, or cut off');
+  const wrong = new Error(at === 0 ? 'it is not an airsplice backup' : 'it is damaged or truncated');
   if (readSync(file, head, 0, BLOCK, at) !== BLOCK) throw wrong;
   const bytes = Number.parseInt(head.toString('latin1', 124, 135), 8);
   if (!(bytes >= 0 && bytes <= maxBytes)) throw wrong;
@@ -173,7 +173,7 @@ function eachPiece(file: number, bytes: number, from: number, onPiece: (piece: B
   let done = 0;
   while (done < bytes) {
     const read = readSync(file, piece, 0, Math.min(PIECE_BYTES, bytes - done), from + done);
-    if (read === 0) throw new Error('it is cut off');
+    if (read === 0) throw new Error('it is truncated');
     onPiece(piece.subarray(0, read));
     done += read;
   }

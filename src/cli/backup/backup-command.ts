@@ -34,7 +34,7 @@ export const backup: RunCommand = async (line, stop) => {
   const configPath = textOf(line, 'config') ?? CONFIG;
   const folder = dataFolder(configPath);
   if (folder === null) return 2;
-  if (existsSync(file)) throw new Error(`${file} is there already`);
+  if (existsSync(file)) throw new Error(`${file} already exists`);
   const copy = await copyOf(folder, stop);
   const fresh = `${file}.part-${process.pid}`;
   try {
@@ -47,7 +47,7 @@ export const backup: RunCommand = async (line, stop) => {
       const bytes = Object.values(files).reduce((sum, each) => sum + each.bytes, 0);
       renameSync(fresh, file);
       process.stdout.write(
-        `airsplice: ${file} has ${configPath} and the store of ${folder} (${bytes} bytes). Files that the configuration names, such as audio and certificates, are not in it.\n`,
+        `airsplice: ${file} contains ${configPath} and the store in ${folder} (${bytes} bytes), but no files that the configuration names, such as audio and certificates.\n`,
       );
     } finally {
       closeSync(target);
@@ -63,13 +63,13 @@ export const backup: RunCommand = async (line, stop) => {
 async function copyOf(folder: string, stop: AbortSignal): Promise<string> {
   try {
     const name = await control(folder, 'backup', stop);
-    if (!COPIED.test(name)) throw new Error('the server has answered with something else than the name of a copy');
+    if (!COPIED.test(name)) throw new Error("the server's answer is not the name of a copy");
     return join(folder, name);
   } catch (error) {
     if (!(error instanceof NoServerError)) throw error;
   }
   const store = join(folder, FILE);
-  if (!existsSync(store)) throw new Error(`there is no store in ${folder}`);
+  if (!existsSync(store)) throw new Error(`no store in ${folder}`);
   // Rejects if a server runs without answering.
   const lock = await lockFolder(folder);
   try {

@@ -50,13 +50,11 @@ export const restore: RunCommand = async (line) => {
     const { airsplice, madeAt, configPath } = archive.manifest;
     await install(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
       const { accessLog } = named;
-      if (accessLog !== null) note(`the configuration has an access log at ${accessLog}`);
+      if (accessLog !== null) note(`the configuration writes an access log to ${accessLog}`);
       if (named.folder !== folder)
-        note(
-          `the configuration has its data folder at ${named.folder ?? 'another place'}, and the store was put elsewhere`,
-        );
+        note(`the configuration names the data folder ${named.folder ?? '(unknown)'}, but the store was put elsewhere`);
     });
-    const text = `${config} and the store in ${folder} are those of ${madeAt} (airsplice ${airsplice}), from ${configPath}`;
+    const text = `restored ${config} and the store in ${folder} from the backup of ${configPath} made at ${madeAt} (airsplice ${airsplice})`;
     process.stdout.write(`airsplice: ${printable(text)}\n`);
     return 0;
   } finally {
@@ -82,9 +80,9 @@ function targetFolder(line: CommandLine, config: string, named: string | null, f
   if (asked !== undefined) return resolve(asked);
   const inPlace = existsSync(config) ? writtenPaths(config, readText(config)).folder : null;
   if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
-  const why = named === null ? 'does not name its data folder' : `has its data in ${named}`;
+  const why = named === null ? 'does not name its data folder' : `names the data folder ${named}`;
   const advice =
-    named === null ? 'give it with --data FOLDER' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
+    named === null ? 'name it with --data FOLDER' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
   throw new Error(`${file} was not restored: its configuration ${why}: ${advice}`);
 }
 
@@ -142,8 +140,8 @@ function mustBeFree(archive: OpenArchive, store: string, config: string, isForce
   const isSame = existsSync(config) && readFileSync(config).equals(archive.config);
   const there = [store, ...(isSame ? [] : [config])].filter((path) => existsSync(path));
   if (there.length === 0 || isForced) return;
-  const verb = there.length > 1 ? 'are' : 'is';
-  throw new Error(`${there.join(' and ')} ${verb} there already: --force replaces what is there`);
+  const verb = there.length > 1 ? 'exist' : 'exists';
+  throw new Error(`${there.join(' and ')} already ${verb}: --force replaces existing files`);
 }
 
 /** Removes a new folder and its new parents, if empty. @param first the topmost folder that was made */

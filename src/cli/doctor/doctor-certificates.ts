@@ -41,7 +41,10 @@ export function certificateFindings(
         'clients that connect to that name refuse it: request a certificate that includes it',
       );
   } catch (error) {
-    findings.bad(`${certFile} or ${keyFile} cannot be read (${(error as Error).message})`, 'make both readable for the server');
+    findings.bad(
+      `${certFile} or ${keyFile} cannot be read (${(error as Error).message})`,
+      'make both readable for the server',
+    );
   }
   return findings.all;
 }

@@ -37,7 +37,7 @@ export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promi
     return findings.all;
   }
   findings.note(
-    'cannot tell whether it is synchronised: timedatectl, chronyc and ntpq are all missing',
+    'unclear whether it is synchronised: timedatectl, chronyc and ntpq are all missing',
     'a container uses the clock of its host: check there',
   );
   return findings.all;
@@ -64,7 +64,8 @@ export async function skewFindings(url: string, signal: AbortSignal): Promise<Do
   const skewSeconds = Math.round((beganMs + Date.now()) / 2 - date - halfSecondMs) / 1000;
   const text = `it differs by ${skewSeconds.toFixed(1)} s from the clock of ${url}`;
   if (Math.abs(skewSeconds) > FAR_SECONDS) findings.bad(text, 'one of the two is wrong: check both');
-  else if (Math.abs(skewSeconds) > CLOSE_SECONDS) findings.note(text, 'one of the two is wrong, or the connection is slow');
+  else if (Math.abs(skewSeconds) > CLOSE_SECONDS)
+    findings.note(text, 'one of the two is wrong, or the connection is slow');
   else findings.good(text);
   return findings.all;
 }

@@ -51,7 +51,8 @@ async function checkSpace(folder: string, findings: Findings): Promise<void> {
   else if (megabytes < ENOUGH_MEGABYTES) findings.note(text, 'free some space: pushes are refused once it is full');
   else findings.good(text);
   // Some file systems do not limit the number of files.
-  if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} more files can be created there`, ROOM);
+  if (room.files > 0 && room.ffree < MIN_FILES)
+    findings.bad(`only ${room.ffree} more files can be created there`, ROOM);
 }
 
 /** Rejects with the disk's error. */

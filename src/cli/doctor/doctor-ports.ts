@@ -40,7 +40,8 @@ async function checkPort(listened: ListenPort, findings: Findings, signal: Abort
   const code = await problemOf(host, port);
   if (code === null) findings.good(`${at} is free`);
   else if (code === 'EADDRINUSE') {
-    if (isProxied) findings.note(`${at} is in use, by a program that cannot be identified: the port expects a PROXY header`);
+    if (isProxied)
+      findings.note(`${at} is in use, by a program that cannot be identified: the port expects a PROXY header`);
     else if (await isOurs(listened, signal)) findings.good(`${at}: airsplice answers there`);
     else {
       const other = isExtra ? 'another shoutcastPort, or false' : 'another port';

@@ -37,7 +37,9 @@ export const doctor: RunCommand = async (line, stop) => {
     if (path !== undefined) config = loadConfig(path, process.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\nairsplice: \`${programName()} check ${wordOf(path ?? '')}\` reports it too\n`);
+    process.stderr.write(
+      `${error.message}\nairsplice: \`${programName()} check ${wordOf(path ?? '')}\` reports it too\n`,
+    );
     return 2;
   }
   const findings = await runChecks(config, urlAsked(line, config), stop);

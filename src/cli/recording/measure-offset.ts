@@ -64,10 +64,10 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
     const stream = await open(`the channel ${channel}`, `${url}/${channel}?metaid=${metaid}`, signal);
     const type = String(stream.headers['content-type']);
     if (!AUDIO.test(type)) throw serverError(url, `does not answer with audio for the channel ${channel} (${type})`);
-    if (type.includes('ogg')) throw new Error('the channel plays Ogg, which cannot be cut here: MP3 and AAC can');
-    process.stdout.write(`${channel}: waiting for pushes; Ctrl-C ends it\n`);
+    if (type.includes('ogg')) throw new Error('the channel plays Ogg, which cannot be cut: only MP3 and AAC can');
+    process.stdout.write(`${channel}: waiting for pushes; stop with Ctrl-C\n`);
     await Promise.race([play(untilCut(url, stream.body), recorder), follow(feed, recorder)]);
-    throw new Error('the server has ended the stream');
+    throw new Error('the server ended the stream');
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -101,9 +101,9 @@ function save(
     .join('-');
   const path = reserveNew(join(out, name), codec === 'aac' ? 'aac' : 'mp3');
   writeFileSync(path, audio);
-  const at = before === 0 ? 'with its first sample' : `${before} s into it`;
+  const at = before === 0 ? 'at its first sample' : `${before} s into it`;
   process.stdout.write(
     `${path}: ${(lengthMs / 1000).toFixed(1)} s; "${printable(title.rawdata)}" took effect ${at}. ` +
-      `If the new song begins 2.8 s after that, add 2800 to titleOffsetMs; if 2.8 s before it (--before 5), take 2800 off.\n`,
+      `If the new song begins 2.8 s after that, add 2800 to titleOffsetMs; if 2.8 s before it (--before 5), subtract 2800.\n`,
   );
 }

@@ -94,7 +94,7 @@ class RecordSession {
       });
       if (this.#stop.aborted) return;
       waitMs = (this.#recording?.seconds ?? 0) > before ? RETRY_MS : Math.min(waitMs * 2, MAX_RETRY_MS);
-      process.stderr.write(`airsplice: ${printable(reason)}: again in ${waitMs / 1000} s\n`);
+      process.stderr.write(`airsplice: ${printable(reason)}: retrying in ${waitMs / 1000} s\n`);
       await wait(waitMs, undefined, { signal: this.#stop }).catch(() => undefined);
     }
   }
@@ -107,7 +107,7 @@ class RecordSession {
   close(): void {
     this.#recording?.close();
     const seconds = this.#recording?.seconds ?? 0;
-    if (seconds > 0 && this.#recording?.hasFile) process.stdout.write(`${seconds.toFixed(1)} s were recorded\n`);
+    if (seconds > 0 && this.#recording?.hasFile) process.stdout.write(`${seconds.toFixed(1)} s recorded\n`);
   }
 
   /** @returns why it has ended */
@@ -142,16 +142,16 @@ class RecordSession {
         throw new Error(`${withoutLogin(url)} redirects to something other than an http:// or https:// URL`);
       return this.#open(next.href, redirects + 1);
     }
-    throw new Error(`${withoutLogin(url)} is answered ${statusCode}`);
+    throw new Error(`${withoutLogin(url)} answers ${statusCode}`);
   }
 
   #begin(type: string): StreamRecorder {
     const { url, out, isSplit, untilMs, onEnd } = this.#options;
     const ending = ENDINGS.find(([pattern]) => pattern.test(type))?.[1];
     if (ending === undefined)
-      throw new Error(`${withoutLogin(url)} is not audio that can be recorded (${type || 'no type'})`);
+      throw new Error(`${withoutLogin(url)} does not send recordable audio (${type || 'no type'})`);
     const isFramed = ending === 'mp3' || ending === 'mp2' || ending === 'aac';
-    if (isSplit && !isFramed) throw new Error(`${ending} cannot be split here: MP3 and AAC can`);
+    if (isSplit && !isFramed) throw new Error(`${ending} cannot be split: only MP3 and AAC can`);
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const named = `${fileText(basename(new URL(url).pathname, extname(url))) || 'stream'}-${time}`;
     const base = isSplit ? (out ?? named) : fileBase(out ?? named, named, ending);

@@ -12,7 +12,7 @@ const listenerRecord = z.object({ type: z.string(), rawdata: z.string(), time: z
 const pushedRecord = z.object({ artist: z.string(), song: z.string(), separator: z.string() });
 
 /** A problem (RFC 9457) with the invalid fields. */
-const NO_REASON = 'not taken';
+const NO_REASON = 'not accepted';
 const problem = z.object({
   detail: z.string().catch(NO_REASON),
   errors: z.array(z.object({ field: z.string(), message: z.string() })).catch([]),
@@ -36,5 +36,5 @@ function read<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return data as T;
   const { path, message } = error.issues[0]!;
-  throw new Error(`the server has sent what is not a record of a title (${[...path, message].join(': ')})`);
+  throw new Error(`the server sent an invalid title record (${[...path, message].join(': ')})`);
 }

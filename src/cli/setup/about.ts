@@ -8,7 +8,7 @@ import { helpOf, overview } from '../terminal/help.js';
 export const help: RunCommand = async ({ operands: [name] }) => {
   const command = name === undefined ? undefined : commandNamed(name);
   if (name !== undefined && command === undefined)
-    throw new UsageError(`there is no command "${name}"${commandMeant(name)}`);
+    throw new UsageError(`unknown command "${name}"${commandMeant(name)}`);
   process.stdout.write(command === undefined ? overview(COMMANDS) : helpOf(command));
   return 0;
 };

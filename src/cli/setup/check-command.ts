@@ -17,7 +17,7 @@ export const check: RunCommand = async ({ operands: [path = ''], values }, stop)
   if (values['diff'] === true) return await showPlan(path, stop);
   try {
     const config = loadConfig(path, process.env, undefined, audioProblem);
-    process.stdout.write(`${path} can be used: ${summary(config)}\n`);
+    process.stdout.write(`${path} is valid: ${summary(config)}\n`);
     for (const line of [...(await filesThatDiffer(config)), ...hlsThatDiffers(config)])
       process.stdout.write(`${printable(line)}\n`);
     return 0;
@@ -47,7 +47,7 @@ async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
       if (new Set(formats).size < 2) continue;
       const files = paths.map((path, i) => `${path} (${formats[i]})`).join(', ');
       lines.push(
-        `stations.${station}.channels.${channel}: its files differ: ${files}. Where one follows another, players are disconnected that cannot go on; of another codec all`,
+        `stations.${station}.channels.${channel}: its files differ in format: ${files}. At a change, players that cannot continue are disconnected; if the codec changes, all are`,
       );
     }
   }
@@ -59,7 +59,7 @@ function hlsThatDiffers(config: LoadedConfig): string[] {
   const { cluster } = config;
   if (cluster === undefined || cluster.tapes !== undefined || !hasHls(config)) return [];
   return [
-    'streams.hls: each machine cuts its own segments, as they share no audio (cluster.tapes): a cache or a player must come to one of them only',
+    'streams.hls: machines share no audio (cluster.tapes), so each cuts its own segments: a cache or a player must stay with one machine',
   ];
 }
 

@@ -47,16 +47,16 @@ export const init: RunCommand = async (line, stop) => {
   const folder = dirname(resolve(path));
   // Checked before the four questions, not after.
   if (!existsSync(folder))
-    throw new Error(`there is no folder ${folder}: make it first, by mkdir -p ${wordOf(folder)}`);
+    throw new Error(`folder ${folder} does not exist: create it first with mkdir -p ${wordOf(folder)}`);
   const from = textOf(line, 'from');
   const made = from === undefined ? await draftFrom(line, path, stop) : importFrom(from, line, path);
   const { draft, adminPassword } = equip(made, resolve(path));
   for (const sentence of draft.lost) process.stderr.write(`note: ${printable(sentence)}\n`);
-  const source = from === undefined ? '' : ` of ${printable(basename(from))}`;
+  const source = from === undefined ? '' : ` from ${printable(basename(from))}`;
   writeDraft(
     draft,
     path,
-    `A configuration of airsplice, made by \`${programName()} init\`${source}.`,
+    `An airsplice configuration, created by \`${programName()} init\`${source}.`,
     line.values['force'] === true,
   );
   const isService = resolve(path) === SERVICE_CONFIG && existsSync(SERVICE_MANAGER);
@@ -67,7 +67,7 @@ export const init: RunCommand = async (line, stop) => {
 /** Throws UsageError for options that an import does not take, Error if the file cannot be read. */
 function importFrom(from: string, line: CommandLine, path: string): Draft {
   for (const name of ['port', 'public-url', 'source'])
-    if (line.values[name] !== undefined) throw new UsageError(`--${name} and --from cannot both be given`);
+    if (line.values[name] !== undefined) throw new UsageError(`--${name} and --from cannot be combined`);
   const { station = '', channels = [] } = givenIn(line);
   const mounts = channels.map(({ key }) => `/${key}`);
   try {
@@ -98,7 +98,7 @@ async function draftFrom(line: CommandLine, path: string, stop: AbortSignal): Pr
   if (isWhole || line.values['yes'] === true)
     return await draftBy(given, path, async ({ read, preset }) => read(preset));
   if (!process.stdin.isTTY)
-    throw new UsageError('there is no terminal to ask in: give --station, --channel, --port and --source, or --yes');
+    throw new UsageError('no terminal to ask questions in: pass --station, --channel, --port and --source, or --yes');
   return await withTerminal(stop, (ask) => draftBy(given, path, ask));
 }
 
@@ -139,10 +139,10 @@ async function draftBy(given: Given, path: string, ask: Ask): Promise<Draft> {
   const { station, channel, reach, source } = PRESETS;
   const text = 'Where listeners reach it: a port, or the URL of a proxy in front of it';
   const sources =
-    'Where its audio comes from: encoder, the URL of a stream, or a file (several: best first, with commas)';
+    'Where its audio comes from: encoder, the URL of a stream, or a file (several: best first, separated by commas)';
   const name = given.station ?? (await ask({ text: 'Name of the station', preset: station, read: readName }));
   const channels =
-    given.channels ?? (await ask({ text: 'Its channels, with commas', preset: channel, read: readChannels }));
+    given.channels ?? (await ask({ text: 'Its channels, separated by commas', preset: channel, read: readChannels }));
   const [only] = channels;
   return draftOf(
     {
@@ -170,7 +170,7 @@ function writeDraft(draft: Draft, path: string, title: string, isForced: boolean
     writeFileSync(path, text, { mode: MODE, flag: 'wx' });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new Error(`${path} is there already: --force replaces it`);
+    throw new Error(`${path} already exists: --force replaces it`);
   }
 }
 

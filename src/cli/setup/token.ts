@@ -10,17 +10,17 @@ export const token: RunCommand = async ({ operands: [operand = ''] }) => {
   const channel = readKey(operand);
   const { plain, option } = makeToken();
   process.stdout.write(`
-A new push token for the channel ${channel}. It is shown this once and kept nowhere:
+A new push token for the channel ${channel}. It is shown only now and stored nowhere:
 
     ${plain}
 
-The configuration gets its digest (under stations, the station, channels, ${channel}):
+Add its digest to the configuration (under stations, the station, channels, ${channel}):
 
     pushTokens:
       - ${option}
 
-Two may stand there at once: add the new one, \`${programName()} reload CONFIG\` (of the service: \`systemctl reload airsplice\`), give it to
-the playout system, then take the old one out, and reload again.
+It may list two at once: add the new one, \`${programName()} reload CONFIG\` (as a service: \`systemctl reload airsplice\`), enter it in
+the playout system, then remove the old one and reload again.
 `);
   return 0;
 };

@@ -31,7 +31,7 @@ export function overview(commands: readonly Syntax[]): string {
     '',
     ...rows,
     '',
-    `Without a command it is start. \`${program} help COMMAND\` explains a command; \`${program} --version\` prints the version.`,
+    `The default command is start. \`${program} help COMMAND\` explains a command; \`${program} --version\` prints the version.`,
     '',
   ].join('\n');
 }

@@ -8,10 +8,10 @@ Without a command it is
 without a configuration it runs a demo.`;
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['LOG_LEVEL', 'In place of log.level: fatal, error, warn, info, debug or silent.'],
-  ['AIRSPLICE_URL', 'The running server, where no --url says it.'],
-  ['AIRSPLICE_TOKEN', 'The token of a pushed title.'],
-  ['NO_COLOR', 'Disables colours if it is set and not empty.'],
+  ['LOG_LEVEL', 'Overrides log.level: fatal, error, warn, info, debug or silent.'],
+  ['AIRSPLICE_URL', 'The running server, if --url is not given.'],
+  ['AIRSPLICE_TOKEN', 'The token for pushing a title.'],
+  ['NO_COLOR', 'Disables colours if set and not empty.'],
 ];
 
 const SIGNALS = `.Dv SIGTERM
@@ -23,12 +23,12 @@ replaces its processes, if it has workers;
 .Dv SIGHUP
 reloads the configuration, and reopens the access log.`;
 
-const EXIT = `0 for success, 1 for a failure or a bad finding, 2 for a wrong command line or configuration, 70 for a bug in the program.`;
+const EXIT = `0 for success, 1 for a failure or a bad finding, 2 for an invalid command line or configuration, 70 for a bug in the program.`;
 
 /** @param version of the package @param date `YYYY-MM-DD` */
 export function manualPage(commands: readonly Syntax[], version: string, date: string): string {
   return [
-    '.\\" Made of the table of commands: src/cli/commands.ts',
+    '.\\" Generated from the table of commands: src/cli/commands.ts',
     `.Dd ${date}`,
     '.Dt AIRSPLICE 1',
     `.Os airsplice ${version}`,
@@ -48,7 +48,7 @@ export function manualPage(commands: readonly Syntax[], version: string, date: s
     ...ENVIRONMENT.flatMap(([name, about]) => [`.It Ev ${name}`, escaped(about)]),
     '.El',
     '.Sh FILES',
-    'Every option of the configuration, with its meaning, is in config/example.yaml of the package.',
+    'Every option of the configuration is explained in config/example.yaml of the package.',
     '.Sh EXIT STATUS',
     EXIT,
     '.Sh SIGNALS',

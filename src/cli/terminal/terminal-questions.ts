@@ -36,7 +36,7 @@ export async function withTerminal<T>(signal: AbortSignal, talk: (ask: Ask) => P
   try {
     return await talk(ask);
   } catch (error) {
-    if (ends.aborted) throw new Error('given up: nothing was written', { cause: error });
+    if (ends.aborted) throw new Error('cancelled: nothing was written', { cause: error });
     throw error;
   } finally {
     terminal.close();

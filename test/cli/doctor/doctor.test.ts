@@ -69,10 +69,7 @@ t.test('ports: ours with a certificate of any kind', async (t) => {
 t.test('disk: room and time, and nothing stays behind', async (t) => {
   const folder = tempFolder(t);
   const findings = await diskFindings(join(folder, 'not', 'there', 'yet'));
-  t.match(
-    said(t, findings),
-    /^(good|note|bad) [\d,]+ MB free at .*\n(good|note|bad) a write reaches the disk in /,
-  );
+  t.match(said(t, findings), /^(good|note|bad) [\d,]+ MB free at .*\n(good|note|bad) a write reaches the disk in /);
   t.strictSame(readdirSync(folder), []);
 });
 
@@ -143,7 +140,7 @@ t.test('clock: kept, not kept, not known; far from another', async (t) => {
     writeFileSync(join(bin, 'timedatectl'), `#!/bin/sh\necho ${text}\n`);
     chmodSync(join(bin, 'timedatectl'), 0o755);
   };
-  t.match(said(t, await clockFindings({ PATH: bin })), /^note cannot tell whether it is synchronised/);
+  t.match(said(t, await clockFindings({ PATH: bin })), /^note unclear whether it is synchronised/);
   says('yes');
   t.match(said(t, await clockFindings({ PATH: bin })), /^good it is synchronised \(timedatectl\)$/);
   says('no');
@@ -212,10 +209,7 @@ t.test('certificates: dates, key, chain, name', { skip: missing('openssl') }, as
   t.match(judge(chain('leaf', 'middle'), 0, 'other.example'), /note .* is not for other\.example/);
   t.notMatch(judge(chain('leaf', 'middle'), 0, 'leaf.example'), 'is not for');
   t.match(judge({ ...chain('leaf'), keyFile: join(folder, 'root.key') }), /bad \S+root\.key is not the key of/);
-  t.match(
-    judge({ certFile: join(folder, 'root.pem'), keyFile: join(folder, 'root.key') }),
-    /note .* is self-signed/,
-  );
+  t.match(judge({ certFile: join(folder, 'root.pem'), keyFile: join(folder, 'root.key') }), /note .* is self-signed/);
   t.match(judge({ ...chain('leaf'), certFile: join(folder, 'none.pem') }), /bad .*ENOENT/);
   t.match(judge({ ...chain('leaf'), certFile: join(folder, 'leaf.key') }), /bad .* contains no certificate/);
 });

@@ -127,7 +127,7 @@ t.test('what cannot be measured', async (t) => {
     t.match([program.ended, program.said], [code, says]);
   };
   await Promise.all([
-    ends(2, /something is missing\nusage: \S+ \S+ measure-offset/),
+    ends(2, /an argument is missing\nusage: \S+ \S+ measure-offset/),
     ends(2, /--seconds must be a number from 1 to 600/, 'tone', '--seconds', '0.5'),
     ends(2, /--url must be/, 'tone', '--url', 'ftp://x'),
   ]);

@@ -54,7 +54,7 @@ t.test('split: a file for each title, whole frames, cut at the frame behind its 
   const { code, out: said } = await airsplice(['record', url, '--split', '--out', out, '--seconds', '3']);
   t.equal(code, 0);
   t.strictSame(readdirSync(out).sort(), ['001-A-One.mp3', '002-B-Zwei.mp3', '003-A-One.mp3', 'titles.json']);
-  t.match(said, /001-A-One\.mp3: A - One\n[\s\S]*s were recorded\n$/);
+  t.match(said, /001-A-One\.mp3: A - One\n[\s\S]*s recorded\n$/);
   const titles = JSON.parse(readFileSync(join(out, 'titles.json'), 'utf8')).titles;
   t.match(titles, [{ title: 'A - One', startSeconds: 0 }, { title: '../B - "Zwei"', file: '002-B-Zwei.mp3' }, {}]);
   let [first, end] = [0, 0];
@@ -142,12 +142,12 @@ t.test('what cannot be recorded', async (t) => {
   const { base, folder } = await startServer(t, demoYaml());
   const gone = await airsplice(['record', `${base}/none.mp3`, '--seconds', '5']);
   t.match(gone, { code: 1, out: '', err: /none\.mp3 is answered 404\n$/ });
-  t.match(await airsplice(['record', `${base}/docs/`, '--seconds', '5']), { code: 1, err: /is not audio|is answered/ });
+  t.match(await airsplice(['record', `${base}/docs/`, '--seconds', '5']), { code: 1, err: /recordable audio|answers/ });
   const nowhere = await airsplice(['record', `${base}/demo.mp3`, '--out', join(folder, 'a', 'b'), '--seconds', '9']);
   t.match(nowhere, { code: 1, out: '', err: /ENOENT/ }, 'nothing was recorded');
   const list = await airsplice(['record', `${base}/demo.m3u`, '--seconds', '5']);
-  t.match(list, { code: 1, err: /demo\.m3u is not audio that can be recorded \(audio\/x-mpegurl\)\n$/ });
-  t.match(await airsplice(['record']), { code: 2, err: /something is missing/ });
+  t.match(list, { code: 1, err: /demo\.m3u does not send recordable audio \(audio\/x-mpegurl\)\n$/ });
+  t.match(await airsplice(['record']), { code: 2, err: /an argument is missing/ });
 });
 
 t.test('a cue sheet has at most 99 tracks, and no quote or line within a text', async (t) => {

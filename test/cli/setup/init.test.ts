@@ -67,7 +67,7 @@ t.test(
     t.match(await airsplice(['init', path, '--yes']), {
       code: 1,
       out: '',
-      err: /is there already: --force replaces it/,
+      err: /already exists: --force replaces it/,
     });
     t.equal(readFileSync(path, 'utf8'), text);
     t.match(await airsplice(['init', path, '--yes', '--force']), { code: 0 });
@@ -135,7 +135,7 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   const path = join(folder, 'a.yaml');
   writeFileSync(join(folder, 'jingle.mp3'), 'RIFF0000WAVEfmt ');
   const wrong: [readonly string[], RegExp][] = [
-    [[], /there is no terminal to ask in/],
+    [[], /no terminal to ask questions in/],
     [['--channel', '!'], /--channel: "!" needs letters from a to z or digits/],
     [['--channel', 'admin'], /--channel: \/admin is a path of the server's own/],
     [['--channel', 'One,One'], /--channel: two of these channels/],
@@ -157,7 +157,7 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   t.match(nowhere, {
     code: 1,
     out: '',
-    err: /^airsplice: there is no folder \S+none: make it first, by mkdir -p \S+none\n$/,
+    err: /^airsplice: folder \S+none does not exist: create it first with mkdir -p \S+none\n$/,
   });
 });
 
@@ -212,7 +212,7 @@ t.test(
     await given.until(() => given.said.includes('Name of the station'), 20_000, 'it does not ask');
     given.child.stdin!.write('\u0003');
     await until(() => given.ended !== undefined, 20_000);
-    t.match(given.said, /given up: nothing was written/);
+    t.match(given.said, /cancelled: nothing was written/);
     t.equal(given.ended, 1);
   },
 );
