@@ -25,7 +25,7 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
       event: 'process-died',
       subject: process,
       severity: 'critical',
-      summary: `A ${process} process has died and was started again (${times === 1 ? 'once' : `${times} times`} lately)`,
+      summary: `A ${process} process died and was restarted (${times === 1 ? 'once' : `${times} times`} recently)`,
       fields: { process, times },
     });
   }
@@ -46,7 +46,7 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
     found.push({ event: 'source-lost', ...about, severity: 'warning', summary, fields: { ...fields, lost } });
   }
   if (lostOwner !== '') {
-    const summary = `Channel ${key}: no audio comes from machine ${lostOwner}, which feeds it`;
+    const summary = `Channel ${key}: no audio arrives from machine ${lostOwner}, which feeds it`;
     found.push({ event: 'tape-lost', ...about, severity: 'critical', summary, fields: { ...fields, node: lostOwner } });
   }
   if (isSilence && onAir !== null) {
@@ -55,7 +55,7 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
   }
   if (onAir !== null && onAir.offKbps !== null) {
     const measuredKbps = Math.round(onAir.offKbps);
-    const summary = `Channel ${key}: its ${onAir.kind} source sends ${measuredKbps} kb/s, which is not what it should`;
+    const summary = `Channel ${key}: its ${onAir.kind} source sends ${measuredKbps} kb/s, not the expected bitrate`;
     found.push({ event: 'bitrate-off', ...about, severity: 'warning', summary, fields: { ...fields, measuredKbps } });
   }
   if (maxTitleAgeMs > 0 && titleAgeMs >= maxTitleAgeMs) {
@@ -74,7 +74,7 @@ function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: 
     subject: isChannels ? `${limit} of ${channel}` : limit,
     ...(isChannels && { channel }),
     severity: count >= most ? 'critical' : 'warning',
-    summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} are in use`,
+    summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} in use`,
     fields: { limit, count, most },
   });
 }
@@ -90,7 +90,7 @@ function ofCertificate(
   const reason = problem === null ? null : problem.replace(/[^ -~]/g, '?');
   const own = isOwn && { problem: reason };
   if (expiresMs === null) {
-    const summary = `There is no certificate of ${address}: TLS is refused`;
+    const summary = `No certificate for ${address}: TLS is refused`;
     found.push({ ...one, severity: 'critical', summary, fields: { address, expires: null, daysLeft: null, ...own } });
     return;
   }
@@ -99,7 +99,7 @@ function ofCertificate(
   if (isOwn ? leftMs >= lifeMs * LAST_PART : days >= certificateDays) return;
   const expires = new Date(expiresMs).toISOString();
   const when = leftMs > 0 ? `expires in ${days} days` : 'has expired';
-  const summary = `The certificate of ${address} ${when} (${expires})${isOwn ? ', and is not renewed' : ''}`;
+  const summary = `The certificate of ${address} ${when} (${expires})${isOwn ? ', and has not been renewed' : ''}`;
   const fields = { address, expires, daysLeft: days, ...own };
   found.push({ ...one, severity: days < 3 ? 'critical' : 'warning', summary, fields });
 }
@@ -107,7 +107,7 @@ function ofCertificate(
 function ofClock({ skewMs }: AlertFacts, found: Condition[]): void {
   if (Math.abs(skewMs) < WRONG_CLOCK_MS) return;
   const aheadSeconds = Math.round(skewMs / 100) / 10;
-  const off = `${Math.abs(aheadSeconds)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of the cluster`;
+  const off = `${Math.abs(aheadSeconds)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of the cluster`;
   const summary = `The clock of this machine is ${off}`;
   found.push({ event: 'clock-wrong', subject: '', severity: 'warning', summary, fields: { aheadSeconds } });
 }
@@ -125,7 +125,7 @@ function ofDisk(
   const [reason] = hlsFaults.values();
   if (reason !== undefined) {
     const count = hlsFaults.size;
-    const summary = `Segments of HLS cannot be written (${count} ${count === 1 ? 'channel' : 'channels'}): ${reason}`;
+    const summary = `HLS segments cannot be written (${count} ${count === 1 ? 'channel' : 'channels'}): ${reason}`;
     found.push({ event: 'hls-unwritten', ...one, severity: 'warning', summary, fields: { reason, channels: count } });
   }
   if (slowestSaveMs >= slowSaveMs) {
@@ -135,7 +135,7 @@ function ofDisk(
   }
   if (freeBytes !== null && freeBytes < freeMegabytes * MEGABYTE) {
     const free = Math.floor(freeBytes / MEGABYTE);
-    const summary = `The disk of the data folder is almost full: ${free} MB are left`;
+    const summary = `The disk of the data folder is almost full: ${free} MB left`;
     found.push({ event: 'disk-full', ...one, summary, fields: { freeMegabytes: free } });
   }
 }

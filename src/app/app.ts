@@ -128,7 +128,7 @@ export async function startWith(
     restrict: (connections) => worker.network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     backup: () => side.backup(),
-    fault: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'nothing is done in time'),
+    fault: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'the event loop is stalled'),
     stop: (graceMs = Number.POSITIVE_INFINITY) =>
       (stopping ??= halt(Math.min(graceMs, config.shutdown.graceSeconds * 1000))),
   };
@@ -161,7 +161,7 @@ async function build(
   }
 }
 
-const noFile = () => Promise.reject(new Error('this server has no file to read again'));
+const noFile = () => Promise.reject(new Error('this server has no configuration file to reload'));
 
 /** @param ends gets what must be ended if a later part fails */
 async function assemble(

@@ -31,17 +31,17 @@ export function withRefused(results: ReloadResults): ReloadResults {
 
 export function observeReloads(registry: MetricRegistry, results: () => ReloadResults): void {
   const total = 'airsplice_config_reloads_total';
-  registry.counter(total, 'Configurations that were to be reloaded, by what became of them.', ['result'], (set) => {
+  registry.counter(total, 'Attempted reloads of the configuration, by result.', ['result'], (set) => {
     const { applied, refused } = results();
     set({ result: 'applied' }, applied);
     set({ result: 'refused' }, refused);
   });
-  registry.gauge('airsplice_config_last_reload_successful', 'Whether the last one is in force.', [], (set) =>
+  registry.gauge('airsplice_config_last_reload_successful', 'Whether the last reload succeeded.', [], (set) =>
     set({}, results().isGood ? 1 : 0),
   );
   registry.gauge(
     'airsplice_config_last_reload_success_timestamp_seconds',
-    'Since when the configuration is in force, Unix seconds.',
+    'When the current configuration was applied, Unix seconds.',
     [],
     (set) => set({}, results().appliedAt),
   );

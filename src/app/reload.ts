@@ -30,7 +30,7 @@ export class NeedsRestart extends Error {
   /** @param advice how to change them nevertheless */
   constructor(plan: ReloadPlan, advice?: string) {
     const lines = planText({ ...plan, changes: plan.refused });
-    super(`these options need a restart, nothing was changed:\n${lines}${advice === undefined ? '' : `\n${advice}`}`);
+    super(`these options need a restart; nothing was changed:\n${lines}${advice === undefined ? '' : `\n${advice}`}`);
     this.name = 'NeedsRestart';
     this.plan = plan;
   }

@@ -28,7 +28,7 @@ function rootAbove(file: string): string {
   let folder = dirname(file);
   while (!existsSync(join(folder, 'package.json'))) {
     const above = dirname(folder);
-    if (above === folder) throw new Error(`no package.json stands above ${file}: the installation is broken`);
+    if (above === folder) throw new Error(`no package.json found above ${file}: the installation is broken`);
     folder = above;
   }
   return folder;

@@ -5,24 +5,24 @@
 
 /** Kind → HTTP status and title for people. The kind is also the metric label and the last part of the problem's type. */
 export const REFUSALS = {
-  'bad-request': { status: 400, title: 'The request cannot be read' },
-  unauthorized: { status: 401, title: 'Say who you are' },
+  'bad-request': { status: 400, title: 'Malformed request' },
+  unauthorized: { status: 401, title: 'Authentication required' },
   forbidden: { status: 403, title: 'Unknown channel or wrong token' },
-  'not-allowed': { status: 403, title: 'You may not do that' },
-  'not-admitted': { status: 403, title: 'You may not listen here' },
+  'not-allowed': { status: 403, title: 'Not permitted' },
+  'not-admitted': { status: 403, title: 'Listening not permitted' },
   'not-found': { status: 404, title: 'Not found' },
   'method-not-allowed': { status: 405, title: 'Method not allowed' },
-  conflict: { status: 409, title: 'Not possible as things are' },
-  timeout: { status: 408, title: 'The request took too long' },
+  conflict: { status: 409, title: 'Conflict with the current state' },
+  timeout: { status: 408, title: 'Request timeout' },
   'too-large': { status: 413, title: 'Too large' },
   'unsupported-media-type': { status: 415, title: 'Unsupported content type' },
-  invalid: { status: 422, title: 'Fields are missing or invalid' },
-  'upgrade-required': { status: 426, title: 'This address speaks WebSocket' },
-  'too-many': { status: 429, title: 'Too many' },
-  'head-too-large': { status: 431, title: 'The request head is too large' },
+  invalid: { status: 422, title: 'Missing or invalid fields' },
+  'upgrade-required': { status: 426, title: 'WebSocket upgrade required' },
+  'too-many': { status: 429, title: 'Too many requests' },
+  'head-too-large': { status: 431, title: 'Request head too large' },
   internal: { status: 500, title: 'Internal error' },
-  'not-implemented': { status: 501, title: 'Not offered here' },
-  unavailable: { status: 503, title: 'Not available now' },
+  'not-implemented': { status: 501, title: 'Not supported' },
+  unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const;
 
 export type RefusalKind = keyof typeof REFUSALS;

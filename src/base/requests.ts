@@ -43,12 +43,12 @@ export class Requests {
   /** Rejects with RequestTimeout, with a Refusal if too many are pending, or with the error of `fail` or `lose`. @param send gets its number */
   ask<T>(send: (id: number) => void, options: RequestOptions = {}): Promise<T> {
     if (this.#waiting.size >= MAX_REQUESTS) {
-      return Promise.reject(retryLater('unavailable', 'Too many requests wait for an answer.', RETRY_SECONDS));
+      return Promise.reject(retryLater('unavailable', 'Too many requests are pending.', RETRY_SECONDS));
     }
     const number = ++this.#last;
     const { key: id = number, timeoutMs, read = (answer) => answer } = options;
     return new Promise((resolve, reject) => {
-      const late = () => this.fail(id, new RequestTimeout(`${this.#peer} has not answered within ${timeoutMs} ms`));
+      const late = () => this.fail(id, new RequestTimeout(`${this.#peer} did not answer within ${timeoutMs} ms`));
       const timer = timeoutMs === undefined ? undefined : setTimeout(late, timeoutMs);
       this.#waiting.set(id, { read, resolve: (answer) => resolve(answer as T), reject, timer });
       send(number);

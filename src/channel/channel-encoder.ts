@@ -58,14 +58,14 @@ export class ChannelEncoder {
   moveTo(there: ChannelEncoder): string | null {
     const [source, other] = [this.source, there.source];
     if (source?.state !== 'up') return 'No encoder is connected.';
-    if (other === undefined) return 'That channel takes no encoder.';
-    if (other.state === 'up') return 'An encoder is connected there already.';
+    if (other === undefined) return 'That channel accepts no encoder.';
+    if (other.state === 'up') return 'That channel already has an encoder.';
     const { key: to, live } = there.#parts;
     const { sends, connectionId: connection } = source;
-    if (sends === undefined) return 'It is not known yet what the encoder sends.';
+    if (sends === undefined) return 'The format of the encoder is not yet known.';
     if (live.sends !== null && live.sends !== sends)
       return `The encoder sends ${sends}, and that channel plays ${live.sends}.`;
-    if (!source.moveTo(other, 'moved by an operator')) return 'The encoder is about to end.';
+    if (!source.moveTo(other, 'moved by an operator')) return 'The encoder is being disconnected.';
     this.#parts.log.info({ channel: this.#parts.key, to, connection }, 'encoder moved');
     return null;
   }

@@ -68,7 +68,7 @@ export class LocalEngine implements Engine {
       await this.#store.save(channel, change.state, change.history);
     } catch (error) {
       this.#onError(error);
-      throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
+      throw retryLater('unavailable', 'The change could not be saved. Nothing was applied.', RETRY_SECONDS);
     }
     queue.state = change.state;
     this.#deliver(channel, change);

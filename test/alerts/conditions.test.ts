@@ -64,7 +64,7 @@ t.test('of the clock', async (t) => {
   t.strictSame(found({ skewMs: 500 }), wrong);
   t.strictSame(found({ skewMs: -500 }), wrong);
   const [ahead] = conditionsOf({ ...FACTS, skewMs: 600_049 }, THRESHOLDS);
-  t.equal(ahead?.summary, 'The clock of this machine is 600 s ahead of that of the cluster');
+  t.equal(ahead?.summary, 'The clock of this machine is 600 s ahead of the clock of the cluster');
 });
 
 t.test('of certificates, limits and processes', async (t) => {
@@ -85,7 +85,7 @@ t.test('of certificates, limits and processes', async (t) => {
   const [none] = conditionsOf({ ...FACTS, certificates: [{ ...own, expiresMs: null }] }, THRESHOLDS);
   t.match(none, {
     severity: 'critical',
-    summary: 'There is no certificate of a:443: TLS is refused',
+    summary: 'No certificate for a:443: TLS is refused',
     fields: { expires: null, problem: 'the authority is away: f?r heute' },
   });
   const used = (count: number) => found({ limits: [{ limit: 'listeners', count, most: 100 }] });

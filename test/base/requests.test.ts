@@ -56,7 +56,7 @@ t.test('a time-out ends one request, an answer ends its time-out', async (t) => 
   const named = asked(requests, { key: 'by name', timeoutMs: 2 });
   requests.answer('by name', 'in time');
   const sameName = asked(requests, { key: 'by name' });
-  await t.rejects(short.answer, { message: 'worker 3 has not answered within 5 ms', name: 'RequestTimeout' });
+  await t.rejects(short.answer, { message: 'worker 3 did not answer within 5 ms', name: 'RequestTimeout' });
   t.equal(await answered.answer, 'in time');
   t.equal(await named.answer, 'in time');
   requests.answer('by name', 'not by the time-out of the one before');

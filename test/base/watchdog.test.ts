@@ -257,7 +257,7 @@ t.test('a process that was stopped says so, and not as a warning, unless players
   const lines = () =>
     server.err
       .split('\n')
-      .filter((line) => line.includes('the event loop was held'))
+      .filter((line) => line.includes('the event loop was blocked'))
       .map((line) => JSON.parse(line) as { level: unknown; part: string; tookMs: number });
   for (const [ms, levels] of [
     [800, [30]],

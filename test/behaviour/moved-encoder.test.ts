@@ -205,12 +205,12 @@ t.test('where it cannot go on it stays, and is told why', async (t) => {
   t.equal(await move('studio', 'second'), '409 No encoder is connected.');
   const mp3 = new Feeder(t, server.port, '/studio.mp3');
   await mp3.answered();
-  t.equal(await move('studio', 'second'), '409 It is not known yet what the encoder sends.');
+  t.equal(await move('studio', 'second'), '409 The format of the encoder is not yet known.');
   mp3.stream(t);
   const isOnAir = async (channel: string) => (await admin.get(`channels/${channel}`)).body.onAir === 0;
   await until(() => isOnAir('studio'), PATIENCE_MS);
-  t.equal(await move('studio', 'demo'), '409 That channel takes no encoder.');
-  t.equal(await move('studio', 'studio'), '409 An encoder is connected there already.');
+  t.equal(await move('studio', 'demo'), '409 That channel accepts no encoder.');
+  t.equal(await move('studio', 'studio'), '409 That channel already has an encoder.');
   t.match(await move('studio', 'nowhere'), /^404 /);
   t.match(await move('nowhere', 'studio'), /^404 /);
   t.match(await move('studio', 7), /^422 /);
@@ -222,7 +222,7 @@ t.test('where it cannot go on it stays, and is told why', async (t) => {
   aac.stream(t);
   await until(() => isOnAir('empty'), PATIENCE_MS);
   t.equal(await move('empty', 'second'), '409 The encoder sends audio/aac, and that channel plays audio/mpeg.');
-  t.equal(await move('studio', 'empty'), '409 An encoder is connected there already.');
+  t.equal(await move('studio', 'empty'), '409 That channel already has an encoder.');
   t.ok((await isOnAir('studio')) && (await isOnAir('empty')), 'both play on where they were');
   t.notOk(mp3.closed || aac.closed);
   // Nothing is on the tape any more once nobody listens.

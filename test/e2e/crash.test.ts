@@ -160,7 +160,7 @@ t.test('a port that is taken, a wrong configuration, a wrong argument: said, wit
   await first.ready();
   const other = tempFolder(t);
   const cases: [readonly string[], number, RegExp][] = [
-    [[configIn(other, port)], 1, /EADDRINUSE.*:\d+: end what has the port .*'sport = :\d+'/],
+    [[configIn(other, port)], 1, /EADDRINUSE.*:\d+: stop the program that uses the port .*'sport = :\d+'/],
     [['--port', '70000', config], 2, /--port must be/],
     [['--nonsense'], 2, /usage/],
     [[join(other, 'none.yaml')], 2, /none\.yaml/],

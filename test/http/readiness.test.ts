@@ -82,7 +82,7 @@ t.test('a channel without its encoder is named, and is ready again with it', asy
   t.equal(await feeder.answered(), 200);
   await until(async () => (await listing(base)).status === 200, 10_000);
   t.equal(await silent('live'), 0);
-  await until(() => lines.some(({ message }) => message === 'channels are no longer without audio'), 10_000);
+  await until(() => lines.some(({ message }) => message === 'channels have audio again'), 10_000);
   feeder.socket.destroy();
   await until(async () => (await listing(base)).status === 503, 10_000);
   t.ok((await silent('live')) < 10, 'counted from its loss on');

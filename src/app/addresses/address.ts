@@ -115,7 +115,7 @@ export class Address {
     if (this.#main.isListening) return;
     await this.#main.listen().catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EADDRINUSE') throw error;
-      const way = `end what has the port (ss -ltnp 'sport = :${this.#port}' names it), or configure another one`;
+      const way = `stop the program that uses the port (ss -ltnp 'sport = :${this.#port}' shows it), or configure another port`;
       throw new Error(`${error.message}: ${way}`, { cause: error });
     });
   }
@@ -124,7 +124,7 @@ export class Address {
     if (this.#shoutcast === null || this.#shoutcast.isListening) return;
     await this.#shoutcast.listen().catch((error: Error) => {
       throw new Error(
-        `${error.message} (port ${this.shoutcastPort} is for SHOUTcast encoders: give another shoutcastPort, or false)`,
+        `${error.message} (port ${this.shoutcastPort} is for SHOUTcast encoders: set another shoutcastPort, or false)`,
         { cause: error },
       );
     });

@@ -54,6 +54,6 @@ export function restrictToFileLimit(config: LoadedConfig, app: Restrictable, log
   const fields = { files: limit.files, connections: limit.connections, wanted };
   log.warn(
     fields,
-    'too few open files are allowed for limits.connections: there will be fewer (ulimit -n, LimitNOFILE)',
+    'too few open files are allowed for limits.connections: the limit is lower now (ulimit -n, LimitNOFILE)',
   );
 }

@@ -2,7 +2,7 @@
 
 import type { Core } from '../core.js';
 
-const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
+const BAD_RECORD = 'a shared record is damaged, or another program wrote it: skipping it';
 
 /** Maximum number of logged records that are remembered. */
 const MAX_SAID = 1000;

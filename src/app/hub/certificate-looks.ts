@@ -42,7 +42,7 @@ export class CertificateLooks {
   observe(registry: MetricRegistry): void {
     registry.gauge(
       'airsplice_certificate_expires_seconds',
-      'When the certificate of an address expires, unix time; absent: there is none, or it cannot be read',
+      'When the certificate of an address expires, Unix seconds; absent: there is none, or it is unreadable',
       ['address'],
       (set) => {
         for (const { address, expiresMs } of this.facts) if (expiresMs !== null) set({ address }, expiresMs / 1000);

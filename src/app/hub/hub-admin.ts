@@ -130,7 +130,7 @@ export class HubAdmin {
         for (const { channel, name, by } of orphans) {
           this.#core.log.warn(
             { channel, name, by },
-            'a push token was removed: the user who made it has no longer the rights titles and operate',
+            'a push token was removed: the user who created it no longer has the rights titles and operate',
           );
         }
       })
@@ -219,7 +219,7 @@ export class HubAdmin {
     await this.#change(({ blocks, ...state }) => {
       const others = blocks.filter(({ network }) => network !== block.network);
       const most = this.#core.config.admin.blocks;
-      if (others.length >= most) throw new Refusal('too-many', `${most} addresses and networks are blocked already.`);
+      if (others.length >= most) throw new Refusal('too-many', `${most} addresses and networks are already blocked.`);
       return { ...state, blocks: [...others, block] };
     });
     return null;
@@ -236,7 +236,7 @@ export class HubAdmin {
       if (tokens.some((token) => token.id === made.id)) return { ...state, tokens };
       const before = tokens.find((token) => token.id === id);
       if (before === undefined) throw new Refusal('not-found', 'There is no such token.');
-      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
+      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has already replaced it.');
       const others = tokens.filter((token) => token !== before);
       return { ...state, tokens: withToken(untilMs === null ? others : [...others, { ...before, untilMs }], made) };
     }).then(() => null);
@@ -248,8 +248,8 @@ export class HubAdmin {
     const to = [...this.#channels.values()].find(({ served }) =>
       served.mounts.some(({ path }) => path === fallback.to),
     );
-    if (to === undefined) throw new Refusal('not-found', 'No channel is played at this mount.');
-    if (to.key === key) throw new Refusal('conflict', 'A channel cannot stand in for itself.');
+    if (to === undefined) throw new Refusal('not-found', 'No channel has this mount.');
+    if (to.key === key) throw new Refusal('conflict', 'A channel cannot be its own fallback.');
     await this.#change(({ fallbacks, ...state }) => {
       const others = fallbacks.filter(({ channel }) => channel !== key && this.#channels.has(channel));
       return { ...state, fallbacks: [...others, fallback] };
@@ -288,7 +288,7 @@ export class HubAdmin {
         await this.#store.saveDocument(DOCUMENT, state);
       } catch (error) {
         this.#core.onError(error);
-        throw retryLater('unavailable', 'It could not be made durable. Nothing was applied.', RETRY_SECONDS);
+        throw retryLater('unavailable', 'It could not be saved. Nothing was applied.', RETRY_SECONDS);
       }
       this.#state = state;
       this.#output.onState(state);

@@ -19,19 +19,19 @@ export function makeAlerts(core: Core, sources: AlertSources, registry: MetricRe
 }
 
 function observeAlerts(registry: MetricRegistry, alerts: Alerts): void {
-  registry.gauge('airsplice_alerts', 'Alerts in force, where there are webhooks', ['event'], (set) => {
+  registry.gauge('airsplice_alerts', 'Active alerts, if there are webhooks', ['event'], (set) => {
     for (const [event, count] of alerts.firing()) set({ event }, count);
   });
   registry.counter(
     'airsplice_alert_deliveries_total',
-    'Outcomes of alerts; webhook: its number in the configuration, from 1; failed attempts are retried',
+    'Deliveries of alerts; webhook: its number in the configuration, from 1; failed attempts are retried',
     ['webhook', 'outcome'],
     (set) => {
       for (const [i, { counts }] of alerts.deliveries().entries())
         for (const [outcome, count] of Object.entries(counts)) set({ webhook: i + 1, outcome }, count);
     },
   );
-  registry.gauge('airsplice_alerts_waiting', 'Alerts that are not delivered yet', ['webhook'], (set) => {
+  registry.gauge('airsplice_alerts_waiting', 'Alerts not yet delivered', ['webhook'], (set) => {
     for (const [i, { waiting }] of alerts.deliveries().entries()) set({ webhook: i + 1 }, waiting);
   });
 }

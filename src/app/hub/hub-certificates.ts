@@ -45,7 +45,7 @@ export function makeCertificates({ config, clock, log, repeats }: Core, registry
   });
   registry.counter(
     'airsplice_certificate_orders_total',
-    'Certificates that this server has ordered of an authority',
+    'Certificates that this server ordered from an authority',
     ['certificate', 'outcome'],
     (set) => {
       for (const [certificate, { counts }] of certificates.all)

@@ -66,7 +66,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
     for (const origin of origins) {
       const peer = machineAt(origin);
       try {
-        if (alone.has(peer)) throw new Error(`the ${peer} sent what it must not, and is not asked again for now`);
+        if (alone.has(peer)) throw new Error(`the ${peer} violated the protocol and is not asked again for now`);
         return await answering(new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken }));
       } catch (error) {
         reason = error;
@@ -95,7 +95,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
       repeats.warn(
         'cluster dropped',
         { channel },
-        'too many changes wait to be sent: the oldest stand in the history here only',
+        'too many changes wait to be sent: the oldest stay only in the local history',
       ),
     onBad: badRecords(repeats),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with the shared log'),
@@ -104,14 +104,14 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
 
 /** Logs that another machine uses the name of this one. */
 export function nameTwice({ repeats }: Pick<Core, 'repeats'>, { node }: Pick<ClusterConfig, 'node'>): () => void {
-  const line = 'another machine of the cluster has the name of this one: give it its own';
+  const line = 'another machine of the cluster has the same name: rename one of them';
   return () => repeats.warn('cluster name', { node }, line, NAME_TWICE_MS);
 }
 
 /** What an operator has to correct, one line each. */
 function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: readonly Difference[]): string[] {
   const { skewMs } = clock;
-  const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of ${place}`;
+  const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the clock of ${place}`;
   return [
     ...(Math.abs(skewMs) < WRONG_CLOCK_MS ? [] : [`the clock of this machine is ${off}`]),
     ...differences.map(
@@ -168,30 +168,33 @@ export function observeCluster(
   engine: ClusterEngine,
   shared: () => SharedTapes | null = () => null,
 ): void {
-  registry.gauge('airsplice_cluster_reached', '1 while the shared log is reached: Redis, or an origin', [], (set) =>
-    set({}, engine.isReached ? 1 : 0),
+  registry.gauge(
+    'airsplice_cluster_reached',
+    '1 while the shared log is reachable: Redis, or an origin',
+    [],
+    (set) => set({}, engine.isReached ? 1 : 0),
   );
-  registry.gauge('airsplice_cluster_waiting_changes', 'Changes that wait to be sent to all machines', [], (set) =>
+  registry.gauge('airsplice_cluster_waiting_changes', 'Changes waiting to be sent to all machines', [], (set) =>
     set({}, engine.waiting),
   );
-  registry.counter('airsplice_cluster_log_position', 'The last change of the log that is known here', [], (set) =>
+  registry.counter('airsplice_cluster_log_position', 'Last change of the log known here', [], (set) =>
     set({}, engine.seq),
   );
   registry.gauge(
     'airsplice_cluster_clock_seconds',
-    'How far the clock of this machine is ahead of that of Redis, or of the origin',
+    'How far the clock of this machine is ahead of the clock of Redis or of the origin',
     [],
     (set) => set({}, engine.time.skewMs / 1000),
   );
   registry.gauge(
     'airsplice_cluster_behind_seconds',
-    'Since what this machine knows of the changes was known to be all of them; less than two while all is well',
+    'Time since this machine was last known to have all changes; normally less than two seconds',
     [],
     (set) => set({}, engine.behindMs / 1000),
   );
   registry.gauge(
     'airsplice_cluster_owner_epoch',
-    'Which machine feeds the channel, and how often that has changed; absent: none does, or audio is not shared',
+    'How often the machine that feeds the channel has changed; absent: none feeds it, or audio is not shared',
     ['channel', 'node'],
     (set) => {
       for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);
@@ -199,7 +202,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_tape_lost',
-    '1 while no audio comes from the machine that feeds the channel, and a source of this one plays',
+    '1 while no audio arrives from the machine that feeds the channel, so that a local source plays',
     ['channel', 'node'],
     (set) => {
       for (const { channel } of shared()?.owners ?? []) {

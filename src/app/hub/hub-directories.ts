@@ -79,7 +79,7 @@ function listedOf({ config, clock }: Core, hub: Hub, channel: string, last: YpCh
 function observeDirectories(registry: MetricRegistry, directories: Directories): void {
   registry.counter(
     'airsplice_directory_calls_total',
-    'Calls of directories of streams; directory: its place in the configuration, from 1; failed: it did not answer as one',
+    'Calls to stream directories; directory: its number in the configuration, from 1; failed: not the answer of a directory',
     ['directory', 'action', 'outcome'],
     (set) => {
       for (const [i, { counts }] of directories.all.entries())

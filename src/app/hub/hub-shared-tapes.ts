@@ -77,14 +77,14 @@ export function makeSharedTapes(
     onBad: badRecords(repeats),
     settings: () => settingsOf(config),
     onDiffers: (difference) =>
-      log.warn({ ...difference }, 'two machines have different settings for a channel: make them the same'),
+      log.warn({ ...difference }, 'two machines have different settings for a channel: make them equal'),
     onNameTwice: nameTwice(core, cluster),
     onError: (error) => {
       if (error instanceof LinkSilent) {
         const { peer, message: reason } = error;
         repeats.warn('cluster silent', { peer, reason }, 'another machine does not respond: its connection was closed');
       } else if (!(error instanceof OtherVersion)) onError(error);
-      else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
+      else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not used`);
     },
   });
 }

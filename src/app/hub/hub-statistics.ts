@@ -79,7 +79,7 @@ export function makeRecorder(
       repeats.warn(
         'statistics',
         { err },
-        'some statistics were left out, or could not be stored: storing is tried again',
+        'some statistics were dropped, or could not be stored: retrying',
       ),
     (scope) => {
       const [kind, key = ''] = scope.split(':');

@@ -32,7 +32,7 @@ export function hlsWatch(faultsOf: () => ReadonlyMap<string, string>, log: Log):
     if (!isNew) return;
     const reasons = [...new Set(faults.values())];
     const what =
-      'HLS: segments cannot be written, or not without the oldest of the rewind: they are served from memory';
+      'HLS: segments cannot be written, or only by dropping the oldest of the rewind: serving them from memory';
     log.error({ ...named([...faults.keys()]), reasons }, what);
   };
 }
@@ -45,11 +45,11 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
     const isWrong = Math.abs(skewMs) >= WRONG_CLOCK_MS;
     if (isWrong ? Math.abs(skewMs - saidMs) < WRONG_CLOCK_MS : saidMs === 0) return;
     saidMs = isWrong ? skewMs : 0;
-    if (!isWrong) log.info('the clock of this machine agrees with that of the cluster again');
+    if (!isWrong) log.info('the clock of this machine agrees with the cluster again');
     else
       log.warn(
         { aheadSeconds: skewMs / 1000 },
-        'the clock of this machine differs from that of the cluster: check NTP',
+        'the clock of this machine differs from the cluster: check NTP',
       );
   };
 }
@@ -71,7 +71,7 @@ export function turnWatch({
     const isHeard = turn.tookMs >= streams.burstSeconds * 1000 - WRITE_MS;
     log[isHeard ? 'warn' : 'info'](
       { ...turn, tookMs: Math.round(turn.tookMs) },
-      'the event loop was held for too long',
+      'the event loop was blocked for too long',
     );
   };
 }
@@ -100,7 +100,7 @@ export function silenceWatch(
     const back = [...known].filter((key) => !missing.has(key));
     const added = [...missing].some((key) => !known.has(key));
     known = missing;
-    if (back.length > 0) log.info(named(back), 'channels are no longer without audio');
+    if (back.length > 0) log.info(named(back), 'channels have audio again');
     if (missing.size === 0 || (!added && nowMs - loggedMs < AGAIN_MS)) return;
     loggedMs = nowMs;
     log.warn({ ...named([...missing]), longestSeconds: Math.round(longestMs / 1000) }, 'channels have no audio');

@@ -62,14 +62,14 @@ export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: Metri
 function observeWebhooks(registry: MetricRegistry, titles: TitlesOut): void {
   registry.counter(
     'airsplice_title_deliveries_total',
-    'Outcomes of titles sent to webhooks; webhook: its number in the channel, from 1; failed attempts are retried',
+    'Deliveries of titles; webhook: its number in the channel, from 1; failed attempts are retried',
     ['channel', 'webhook', 'outcome'],
     (set) => {
       for (const { channel, webhook, counts } of titles.deliveries())
         for (const [outcome, count] of Object.entries(counts)) set({ channel, webhook, outcome }, count);
     },
   );
-  registry.gauge('airsplice_titles_waiting', 'Titles that are not delivered yet', ['channel', 'webhook'], (set) => {
+  registry.gauge('airsplice_titles_waiting', 'Titles not yet delivered', ['channel', 'webhook'], (set) => {
     for (const { channel, webhook, waiting } of titles.deliveries()) set({ channel, webhook }, waiting);
   });
 }

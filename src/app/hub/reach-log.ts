@@ -38,7 +38,7 @@ export class ReachLog {
     if (reason === null) {
       if (this.#said === true) return;
       this.#said = true;
-      this.#log.info({ node: this.#node }, `${this.#place} is reached: titles are those of all machines`);
+      this.#log.info({ node: this.#node }, `${this.#place} is reachable: titles are shared again`);
       return;
     }
     if (was !== false) this.#lostMs = nowMs;
@@ -52,6 +52,6 @@ export class ReachLog {
     this.#reason = reason.message;
     this.#saidMs = nowMs;
     const fields = { node: this.#node, reason: reason.message };
-    this.#log.warn(fields, `${this.#place} is away: titles are kept here, and sent when it is back`);
+    this.#log.warn(fields, `${this.#place} is unreachable: titles are kept here, and sent when it is back`);
   }
 }

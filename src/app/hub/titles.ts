@@ -60,7 +60,7 @@ export function makeTitles({ config, clock, log, onError }: Core, parts: TitlePa
 /** A store that logs slow saves. */
 export function watchedStore({ repeats }: Core, { store, saves }: Pick<EngineParts, 'store' | 'saves'>): Store {
   const onSlow = (channel: string, tookMs: number) =>
-    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');
+    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles have to wait');
   return timed(store, onSlow, undefined, saves);
 }
 
@@ -68,7 +68,7 @@ export function watchedStore({ repeats }: Core, { store, saves }: Pick<EnginePar
 export function makeEngine(core: Core, parts: EngineParts, onChange: Deliver): Engine {
   const { clock, repeats } = core;
   const onUnsaved = (error: unknown) =>
-    repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
+    repeats.warn('unsaved', { err: error }, 'a title could not be saved and was refused');
   const engine = new LocalEngine(watchedStore(core, parts), onChange, onUnsaved, parts.has);
   return stamped(engine, parts.sequence, () => clock.wallMs());
 }

@@ -8,27 +8,27 @@ import type { MetricRegistry } from './registry.js';
 export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
   registry.gauge(
     'airsplice_hls_active',
-    '1 for a channel that is cut here, or copied from the machine that cuts it; absent: no client requests it',
+    '1 for a channel that is segmented here, or copied from the machine that segments it; absent: no client requests it',
     ['channel', 'state'],
     (set) => {
       for (const { key, state } of hls.all) if (state !== 'resting') set({ channel: key, state }, 1);
     },
   );
-  registry.counter('airsplice_hls_segments_total', 'Segments of HLS that were cut or copied', ['channel'], (set) => {
+  registry.counter('airsplice_hls_segments_total', 'HLS segments cut or copied', ['channel'], (set) => {
     for (const { key, window } of hls.all) set({ channel: key }, window.came.segments);
   });
-  registry.counter('airsplice_hls_bytes_total', 'Bytes of these segments', ['channel'], (set) => {
+  registry.counter('airsplice_hls_bytes_total', 'Bytes of HLS segments cut or copied', ['channel'], (set) => {
     for (const { key, window } of hls.all) set({ channel: key }, window.came.bytes);
   });
-  registry.gauge('airsplice_hls_rewind_seconds', 'What the rewind of a channel lists', ['channel'], (set) => {
+  registry.gauge('airsplice_hls_rewind_seconds', 'Length of the rewind of a channel', ['channel'], (set) => {
     for (const { channel, seconds } of hls.rewinds) set({ channel }, seconds);
   });
-  registry.gauge('airsplice_hls_rewind_bytes', 'Bytes of its segments', ['channel'], (set) => {
+  registry.gauge('airsplice_hls_rewind_bytes', 'Bytes of the segments in the rewind', ['channel'], (set) => {
     for (const { channel, bytes } of hls.rewinds) set({ channel }, bytes);
   });
   registry.gauge(
     'airsplice_hls_fault',
-    '1 for a channel whose segments cannot be written to files, or only without the oldest of its rewind',
+    '1 for a channel whose segments cannot be written to files, or only by dropping the oldest of its rewind',
     ['channel'],
     (set) => {
       for (const channel of hls.faults.keys()) set({ channel }, 1);
@@ -36,7 +36,7 @@ export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
   );
   registry.counter(
     'airsplice_hls_unwritten_total',
-    'How often segments could not be written to files; they are served from memory, and tried again with the next one',
+    'Failed writes of segments to files; they are served from memory, and written again with the next one',
     [],
     (set) => set({}, hls.unwritten),
   );
@@ -46,7 +46,7 @@ export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
 export function observeHlsRequests(registry: MetricRegistry, service: Pick<HlsService, 'requests' | 'waiting'>): void {
   registry.counter(
     'airsplice_hls_requests_total',
-    'Requests for HLS by the status of their answer; left: the client went before there was one',
+    'HLS requests by response status; left: the client disconnected before a response',
     ['what', 'status'],
     (set) => {
       for (const [row, count] of service.requests.rows) {
@@ -55,7 +55,7 @@ export function observeHlsRequests(registry: MetricRegistry, service: Pick<HlsSe
       }
     },
   );
-  registry.gauge('airsplice_hls_waiting', 'Requests for HLS that wait for a segment', [], (set) =>
+  registry.gauge('airsplice_hls_waiting', 'HLS requests waiting for a segment', [], (set) =>
     set({}, service.waiting),
   );
 }

@@ -34,7 +34,7 @@ export function observeHub(registry: MetricRegistry, observed: HubObserved): voi
 function observeChannels(registry: MetricRegistry, { channels, clock }: HubObserved): void {
   registry.gauge(
     'airsplice_channel_silent_seconds',
-    'For how long a channel that should have audio has had none; 0: it has, or none is expected',
+    'Time for which a channel that should have audio has had none; 0: it has audio, or none is expected',
     ['channel'],
     (set) => {
       const nowMs = clock.now();
@@ -44,21 +44,21 @@ function observeChannels(registry: MetricRegistry, { channels, clock }: HubObser
   );
   registry.counter(
     'airsplice_format_changes_total',
-    'How often what listeners get went on in another codec, sample rate or number of channels',
+    'Changes of the codec, sample rate or number of audio channels that listeners receive',
     ['channel'],
     (set) => {
       for (const [channel, { audio }] of channels) set({ channel }, audio.formatChanges);
     },
   );
-  registry.gauge('airsplice_bitrate_kbps', 'Mean of what listeners got in the last minute', ['channel'], (set) => {
+  registry.gauge('airsplice_bitrate_kbps', 'Mean bitrate that listeners received in the last minute', ['channel'], (set) => {
     for (const [channel, { audio }] of channels) set({ channel }, audio.bitrateKbps);
   });
-  registry.counter('airsplice_audio_seconds_total', 'Audio that went onto the tape', ['channel'], (set) => {
+  registry.counter('airsplice_audio_seconds_total', 'Seconds of audio added to the tape', ['channel'], (set) => {
     for (const [channel, { audio }] of channels) set({ channel }, audio.audioMs / 1000);
   });
   registry.gauge(
     'airsplice_delay_seconds',
-    'Audio that waits in the delay line of a channel with delaySeconds; less than that after a gap',
+    'Audio in the delay line of a channel with delaySeconds; less than that after a gap',
     ['channel'],
     (set) => {
       for (const [channel, { audio }] of channels) if (audio.delayMs > 0) set({ channel }, audio.delayedMs / 1000);
@@ -86,7 +86,7 @@ function observeSources(registry: MetricRegistry, { channels }: HubObserved): vo
   registry.gauge('airsplice_source_heard', '1 for the source on air', SOURCE, (set) =>
     each((row, _source, _health, isOnAir) => set(row, isOnAir ? 1 : 0)),
   );
-  registry.gauge('airsplice_source_trouble', '1 while it lasts', [...SOURCE, 'trouble'], (set) =>
+  registry.gauge('airsplice_source_trouble', '1 while the source has this trouble', [...SOURCE, 'trouble'], (set) =>
     each((row, _source, { troubles }) => {
       for (const [trouble, is] of Object.entries(troubles)) set({ ...row, trouble }, is ? 1 : 0);
     }),
@@ -96,14 +96,14 @@ function observeSources(registry: MetricRegistry, { channels }: HubObserved): vo
       for (const [event, count] of Object.entries(events)) set({ ...row, event }, count);
     }),
   );
-  registry.gauge('airsplice_source_bitrate_kbps', 'Mean of its last 10 s of audio; 0: not known', SOURCE, (set) =>
+  registry.gauge('airsplice_source_bitrate_kbps', 'Mean bitrate of its last 10 s of audio; 0: unknown', SOURCE, (set) =>
     each((row, _source, { measuredKbps }) => set(row, measuredKbps)),
   );
 }
 
 function observeTitles(registry: MetricRegistry, observed: HubObserved): void {
   const { titles, saves, config, channels, clock } = observed;
-  registry.gauge('airsplice_title_age_seconds', 'Since the title in force; absent: none', ['channel'], (set) => {
+  registry.gauge('airsplice_title_age_seconds', 'Seconds since the current title began; absent: no title', ['channel'], (set) => {
     for (const channel of channels.keys()) {
       const { now } = observed.stateOf(channel);
       if (now !== null) set({ channel }, Math.max(0, clock.wallMs() - now.effectAtMs) / 1000);
@@ -112,12 +112,12 @@ function observeTitles(registry: MetricRegistry, observed: HubObserved): void {
   registry.gauge('airsplice_store_fault', '1 while the store cannot be used', [], (set) =>
     set({}, observed.storeFault() === null ? 0 : 1),
   );
-  registry.durations('airsplice_save_seconds', 'How long titles take to be kept', saves.durations);
-  registry.gauge('airsplice_limit', 'limits.connections, listeners and watchers as configured', ['limit'], (set) => {
+  registry.durations('airsplice_save_seconds', 'Time to save a title', saves.durations);
+  registry.gauge('airsplice_limit', 'Configured limits.connections, listeners and watchers', ['limit'], (set) => {
     const { connections, listeners, watchers } = config.limits;
     for (const [limit, most] of Object.entries({ connections, listeners, watchers })) set({ limit }, most);
   });
-  registry.counter('airsplice_titles_held_total', 'Titles of sources that came past the limit', ['channel'], (set) => {
+  registry.counter('airsplice_titles_held_total', 'Titles of sources in excess of limits.pushesPerMinute', ['channel'], (set) => {
     for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
   });
 }
@@ -130,12 +130,12 @@ export function observeProcesses(
     restarts,
   }: { readonly workers: { readonly count: number }; readonly restarts: () => Readonly<Record<string, number>> },
 ): void {
-  registry.gauge('airsplice_workers', 'Processes that serve clients, as far as the hub reaches them', [], (set) =>
+  registry.gauge('airsplice_workers', 'Processes that serve clients, as far as the hub can reach them', [], (set) =>
     set({}, workers.count),
   );
   registry.counter(
     'airsplice_process_restarts_total',
-    'Processes that had ended and were started again',
+    'Processes restarted after they had died',
     ['process'],
     (set) => {
       for (const [process, count] of Object.entries(restarts())) set({ process }, count);

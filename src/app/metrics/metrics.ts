@@ -24,22 +24,22 @@ export class Metrics {
 function observeProcess(registry: MetricRegistry, watchdog: Watchdog, loop: LoopDelay, name?: string): void {
   const own: Labels = name === undefined ? {} : { process: name };
   const names = Object.keys(own);
-  const delay = 'Delay of the event loop, last minute';
+  const delay = 'Event loop delay in the last minute';
   registry.gauge('airsplice_event_loop_delay_seconds', delay, ['quantile', ...names], (set) => {
     const delays = loop.read();
     for (const [i, quantile] of QUANTILES.entries()) set({ quantile, ...own }, delays[i]!);
   });
-  const longest = 'Longest hold of the event loop since the start';
+  const longest = 'Longest block of the event loop since the start';
   registry.gauge('airsplice_longest_turn_seconds', longest, ['part', ...names], (set) => {
     for (const [part, ms] of Object.entries(watchdog.longestMs)) set({ part, ...own }, ms / 1000);
   });
-  registry.counter('airsplice_long_turns_total', 'Holds of log.longTurnMs and more', ['part', ...names], (set) => {
+  registry.counter('airsplice_long_turns_total', 'Blocks of the event loop of log.longTurnMs or more', ['part', ...names], (set) => {
     for (const [part, count] of Object.entries(watchdog.long)) set({ part, ...own }, count);
   });
   registry.gauge('process_resident_memory_bytes', 'Resident memory', names, (set) =>
     set(own, process.memoryUsage.rss()),
   );
-  registry.counter('process_cpu_seconds_total', 'User and system time', names, (set) => {
+  registry.counter('process_cpu_seconds_total', 'User and system CPU time', names, (set) => {
     const { user, system } = process.cpuUsage();
     set(own, (user + system) / 1e6);
   });

@@ -35,12 +35,12 @@ export interface WorkerObserved {
 /** In the process that judges their secrets, and in the one that lets them in. */
 export const ENCODER_CONNECTIONS = [
   'airsplice_encoder_connections_total',
-  'Connections of encoders by the status that they were answered',
+  'Encoder connections by response status',
   'status',
 ] as const;
 
 /** In each process that has some. */
-export const CONNECTIONS = ['airsplice_connections', 'Open connections; a listener is busy'] as const;
+export const CONNECTIONS = ['airsplice_connections', 'Open connections; listeners count as busy'] as const;
 
 /** Upper bounds of lag, seconds. */
 const LAGS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, Number.POSITIVE_INFINITY] as const;
@@ -79,7 +79,7 @@ class WorkerMetrics {
   #requests({ requests }: WorkerObserved): void {
     this.#registry.counter(
       'airsplice_pushes_total',
-      'Pushes by the HTTP status of their answer; channel is empty where it was not known',
+      'Pushes by HTTP response status; channel is empty if unknown',
       ['channel', 'status'],
       (set) => {
         for (const [row, count] of requests.pushes.rows) {
@@ -90,19 +90,19 @@ class WorkerMetrics {
     );
     this.#registry.durations(
       'airsplice_push_to_socket_seconds',
-      'From the arrival of an accepted push until its readers on this node were written to',
+      'Time from the arrival of an accepted push until it is written to its readers on this node',
       requests.pushDurations,
     );
     this.#registry.counts(...ENCODER_CONNECTIONS, requests.encoders);
     this.#registry.counts(
       'airsplice_listener_hook_verdicts_total',
-      'Outcomes of questions to the listener hook; remembered ones were not sent',
+      'Verdicts of the listener hook; remembered ones needed no request',
       'verdict',
       requests.hookVerdicts,
     );
     this.#registry.counts(
       'airsplice_encoder_hook_verdicts_total',
-      'Outcomes of questions to the encoder hooks; remembered ones were not sent',
+      'Verdicts of the encoder hooks; remembered ones needed no request',
       'verdict',
       requests.encoderHookVerdicts,
     );
@@ -115,7 +115,7 @@ class WorkerMetrics {
     // Of all processes, as each of them knows it.
     this.#registry.gauge(
       'airsplice_unique_listeners',
-      'Listeners playing, each once',
+      'Distinct listeners playing',
       ['channel'],
       (set) => {
         for (const channel of channels.keys()) set({ channel }, listenerStats.counts(channel).listeners);
@@ -124,24 +124,24 @@ class WorkerMetrics {
     );
     this.#registry.gauge(
       'airsplice_hls_listeners',
-      'Estimate of anonymous HLS listeners; those behind a cache are missing',
+      'Estimated anonymous HLS listeners; those behind a cache are not counted',
       ['channel'],
       (set) => {
         for (const channel of channels.keys()) set({ channel }, hlsCrowd.count(channel));
       },
       'max',
     );
-    this.#registry.counter('airsplice_listener_bytes_total', 'Bytes given to listeners', ['channel'], (set) => {
+    this.#registry.counter('airsplice_listener_bytes_total', 'Bytes sent to listeners', ['channel'], (set) => {
       for (const [channel, bytes] of audience.bytesByChannel()) set({ channel }, bytes);
     });
     this.#registry.counter('airsplice_listener_endings_total', 'Ended listeners by reason', ['reason'], (set) => {
       for (const [reason, count] of Object.entries(audience.endings)) set({ reason }, count);
     });
-    this.#registry.counter('airsplice_access_log_lost_total', 'Lines not written', [], (set) =>
+    this.#registry.counter('airsplice_access_log_lost_total', 'Access log lines not written', [], (set) =>
       set({}, listenerStats.lostLines),
     );
     this.#registry.gauge('airsplice_watchers', 'Open WebSocket and SSE readers', [], (set) => set({}, watchers.count));
-    this.#registry.counter('airsplice_heard_reports_total', 'What players reported to hear', ['verdict'], (set) => {
+    this.#registry.counter('airsplice_heard_reports_total', 'Playback reports of players', ['verdict'], (set) => {
       for (const [verdict, count] of Object.entries(reports.counts)) set({ verdict }, count);
     });
     this.#registry.gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (set) => set({}, sessions.count));
@@ -150,7 +150,7 @@ class WorkerMetrics {
   #pushes({ pushes }: WorkerObserved): void {
     this.#registry.counter(
       'airsplice_pushes_far_ahead_total',
-      'Pushes with a time too far ahead to wait',
+      'Pushes whose time is too far ahead, and was ignored',
       ['channel'],
       (set) => {
         for (const [channel, { count }] of pushes.farAhead) set({ channel }, count);
@@ -158,7 +158,7 @@ class WorkerMetrics {
     );
     this.#registry.counter(
       'airsplice_pushes_ignoring_total',
-      'Pushes with fields that were not taken: unknown, or not to be read',
+      'Pushes with ignored fields: unknown or unreadable',
       ['channel'],
       (set) => {
         for (const [channel, { count }] of pushes.ignoring) set({ channel }, count);
@@ -192,7 +192,7 @@ class WorkerMetrics {
     );
     this.#registry.gauge(
       'airsplice_kernel_bytes',
-      "Given to listeners and still in the system's send queue",
+      "Bytes sent to listeners that are still in the kernel's send queues",
       ['channel'],
       (set) => {
         if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
@@ -200,7 +200,7 @@ class WorkerMetrics {
     );
     this.#registry.gauge(
       'airsplice_kernel_look_seconds',
-      'What the last look took; of several processes the longest',
+      "Duration of the last reading of the kernel's send queues; the longest of several processes",
       [],
       (set) => {
         if (backlog.known) set({}, backlog.tookMs / 1000);
@@ -216,16 +216,16 @@ class WorkerMetrics {
       set({ state: 'idle' }, loose.idle);
       set({ state: 'busy' }, count - loose.undecided - loose.idle);
     });
-    this.#registry.counter('airsplice_connections_refused_total', 'There was no room', ['reason'], (set) => {
+    this.#registry.counter('airsplice_connections_refused_total', 'Connections refused for lack of room', ['reason'], (set) => {
       for (const [reason, count] of Object.entries(connections.refusals)) set({ reason }, count);
     });
     this.#registry.counter(
       'airsplice_connections_made_room_total',
-      'Idle or undecided ones closed for others',
+      'Idle or undecided connections closed to make room',
       [],
       (set) => set({}, connections.madeRoom),
     );
-    this.#registry.gauge('airsplice_secrets_waiting', 'Tokens and passwords that wait to be compared', [], (set) =>
+    this.#registry.gauge('airsplice_secrets_waiting', 'Tokens and passwords waiting to be compared', [], (set) =>
       set({}, secrets.waiting),
     );
   }

@@ -77,7 +77,7 @@ export class ClientSide implements HubClients {
     observeWorker(metrics.registry, worker);
     metrics.registry.counts(
       'airsplice_tls_handshakes_total',
-      'TLS handshakes that have succeeded: full ones, and those that go on with the session of a ticket',
+      'Successful TLS handshakes: full ones, and those that resume a session by its ticket',
       'kind',
       this.addresses.handshakes.finishedCounts,
     );

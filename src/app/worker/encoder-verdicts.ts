@@ -11,7 +11,7 @@ import type { Core } from '../core.js';
 const MAX_CHARACTERS = 100;
 
 export class EncoderVerdicts {
-  /** Connections of encoders by the status that they were answered. */
+  /** Encoder connections by response status. */
   readonly counts = new Counts();
   readonly #core: Core;
   readonly #mounts: ReadonlyMap<string, Mount>;

@@ -81,7 +81,7 @@ export class OtherMachines {
     this.#peers.set(url, peer);
     if (stream !== null && !this.#alone.has(peer)) return stream;
     stream?.destroy();
-    throw new Error(`${peer} sent what it must not, and is not asked again for now`);
+    throw new Error(`${peer} violated the protocol and is not asked again for now`);
   }
 
   async #look(): Promise<void> {

@@ -239,7 +239,7 @@ export class ClusterEngine implements Engine {
       // Errors of `decide` are passed on; those of the store are not.
       if (!(error instanceof Error) || stamp === null) throw error;
       onError(error);
-      throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
+      throw retryLater('unavailable', 'The change could not be saved. Nothing was applied.', RETRY_SECONDS);
     } finally {
       if (stamp !== null) sequence.settle(stamp);
       if (this.#log !== null) void this.#sender.flush(this.#log, shared);

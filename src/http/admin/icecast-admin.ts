@@ -160,7 +160,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       if (to === '') await queries.hub('removeFallback', { channel });
       else {
         const mount = FALLBACK.shape.to.safeParse(plainPath(to)).data;
-        if (mount === undefined) throw new Refusal('bad-request', 'No channel is played at this mount.');
+        if (mount === undefined) throw new Refusal('bad-request', 'No channel has this mount.');
         await queries
           .hub('putFallback', { channel, to: mount, by, sinceMs: parts.wallMs() })
           .catch((error: unknown) => {

@@ -92,7 +92,7 @@ t.test('which port it is, and that it is taken', async (t) => {
   const other = net.createServer();
   await new Promise<void>((done) => other.listen(base + 1, '127.0.0.1', done));
   t.teardown(() => other.close());
-  await t.rejects(startServer(t, yaml('')), /EADDRINUSE.*SHOUTcast encoders: give another shoutcastPort, or false/);
+  await t.rejects(startServer(t, yaml('')), /EADDRINUSE.*SHOUTcast encoders: set another shoutcastPort, or false/);
   const free = net.createServer();
   await new Promise<void>((done) => free.listen(base, '127.0.0.1', done));
   await new Promise((done) => free.close(done));

@@ -40,7 +40,7 @@ signedUrls: { keys: [env:ERROR_PAGE_KEY] }`),
     ['/nothing', 404, 'There is nothing here'],
     ['/listen/none', 404, 'There is nothing here'],
     ['/metadata/channel/none.json', 404, 'There is nothing here'],
-    ['/club', 403, 'You may not listen here'],
+    ['/club', 403, 'Listening not permitted'],
     ['/off', 503, 'Not now'],
     ['/metapush/demo/wrong?song=x', 403, 'Unknown channel or wrong token'],
   ];

@@ -61,7 +61,7 @@ for (const fault of ['hub 1 prepare', 'worker 2 prepare', 'hub 1 listen', 'worke
     t.equal(reason, '', 'it has 10 s');
     await machine.advance(1000);
     await refused;
-    t.equal(reason, `${fault.slice(0, fault.lastIndexOf(' '))} has not answered within 10000 ms`);
+    t.equal(reason, `${fault.slice(0, fault.lastIndexOf(' '))} did not answer within 10000 ms`);
     t.same(machine.said(...STEPS).slice(-GIVEN_UP.length), GIVEN_UP);
     await isAsBefore(t, machine);
   });

@@ -116,7 +116,7 @@ t.test('one at a time; reloads are refused meanwhile, and a restart waits for on
   await t.rejects(machine.supervisor.restart(), { message: 'not restarted: a restart or a stop is under way' });
   t.same(machine.said('boot'), [], 'the reload goes on');
   await machine.advance(10_500);
-  t.match(await reloaded, /has not answered/);
+  t.match(await reloaded, /did not answer/);
   await turn();
   await t.rejects(machine.reload('Noon'), { message: 'not reloaded: a restart or a stop is under way' });
   machine.process('worker 5').ready();

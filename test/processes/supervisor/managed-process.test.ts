@@ -214,7 +214,7 @@ t.test('what it was asked and has not answered: it is late, or it has ended', as
   const { requests } = child.process;
   const ask = (timeoutMs: number) =>
     requests.ask<string>((id) => child.process.send({ type: 'backup', id }), { timeoutMs });
-  await t.rejects(ask(5), { message: 'hub 1 has not answered within 5 ms' });
+  await t.rejects(ask(5), { message: 'hub 1 did not answer within 5 ms' });
   const waits = ask(600_000);
   await until(() => child.said.length === 3, 10_000);
   child.process.kill();

@@ -176,7 +176,7 @@ t.test(
     const machine = await FakeMachine.start(t);
     const more = { handshakes: 7 };
     const named =
-      /^these options need a restart, nothing was changed:\n! limits\.handshakes: 8 → 7 .*\n.* reload --restart CONFIG/;
+      /^these options need a restart; nothing was changed:\n! limits\.handshakes: 8 → 7 .*\n.* reload --restart CONFIG/;
     await t.rejects(machine.reload('Day', more), { message: named });
     await t.rejects(machine.reload('Day', { workers: 3 }, true), { message: /workers: 2 → 3 \(needs a restart\)$/ });
     t.same(machine.said('prepare'), []);
