@@ -64,7 +64,7 @@ export function hls(): Json {
       'Audio.',
     ),
     ...refused('unavailable', 'The process that has the segment did not answer in time. Retry.', ANY_ORIGIN),
-    ...gone('There is no such segment, or it is gone.'),
+    ...gone('This segment does not exist, or no longer does.'),
   };
   const found = {
     302: {

@@ -11,7 +11,7 @@ export function registerAcme(
 ): void {
   readRoute(app, '/.well-known/acme-challenge/:token', async ({ raw, params }, reply) => {
     const text = await answer(raw.headers.host, (params as { readonly token: string }).token);
-    if (text === null) throw new Refusal('not-found', 'There is nothing at this address.');
+    if (text === null) throw new Refusal('not-found', 'Nothing is served at this address.');
     return reply.headers({ 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' }).send(text);
   });
 }

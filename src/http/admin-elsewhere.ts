@@ -30,7 +30,7 @@ export function adminElsewhere({ socket }: IncomingMessage, roles: Pick<Roles, '
         ROLE,
         {
           ...tunnel('PORT'),
-          text: 'An address without roles serves the operator page to its own machine. A tunnel leads to it:',
+          text: 'An address without roles serves the operator page to its own machine. Reach it by a tunnel:',
         },
         open('PORT', 'http'),
       ];

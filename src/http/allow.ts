@@ -44,7 +44,7 @@ export function isEncoderMethod(method: string, { takesEncoder }: MethodsOfMount
 /** 405 for a method that a mount does not accept on a connection of the HTTP server. */
 export function refuseMethod(method: string, mount: MethodsOfMount, roles: Pick<Roles, 'has'>): Refusal {
   const detail = isEncoderMethod(method, mount, roles)
-    ? `An encoder needs a connection of its own: connect again, and begin with ${method}.`
+    ? `An encoder needs its own connection: reconnect, and begin with ${method}.`
     : 'Listen to a mount with GET.';
   return new Refusal('method-not-allowed', detail, { headers: mountAllow(mount, roles) });
 }

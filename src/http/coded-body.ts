@@ -33,7 +33,7 @@ export function readBody(
   }
   const decode = Object.hasOwn(CODINGS, coding!) ? CODINGS[coding!]! : undefined;
   if (decode === undefined) {
-    const detail = 'The body has a Content-Encoding that is not read here: gzip, deflate or br, one of them.';
+    const detail = 'The Content-Encoding of the body is not supported: use one of gzip, deflate and br.';
     done(new Refusal('unsupported-media-type', detail, { headers: ACCEPTED }));
     return;
   }
@@ -41,7 +41,7 @@ export function readBody(
   decode(body, { maxOutputLength: maxBytes }, (error: NodeJS.ErrnoException | null, bytes) => {
     if (error === null) done(null, bytes);
     else if (error.code === 'ERR_BUFFER_TOO_LARGE')
-      done(new Refusal('too-large', `The body has more than ${maxBytes} bytes.`));
+      done(new Refusal('too-large', `The body is larger than ${maxBytes} bytes.`));
     else done(new Refusal('bad-request', `The body is not ${coding}, as its Content-Encoding says.`));
   });
 }

@@ -38,8 +38,8 @@ export function registerHeard(
     onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
       reply.headers(READ_CORS);
       const type = headers['content-type'] ?? '';
-      if (!JSON_BODY.test(type) && !TEXT_TYPE.test(type)) {
-        const detail = 'A report is JSON with Content-Type: application/json, or text/plain.';
+      if (!JSON_TYPE.test(type) && !TEXT_TYPE.test(type)) {
+        const detail = 'A report must be JSON with Content-Type: application/json, or text/plain.';
         throw new Refusal('unsupported-media-type', detail);
       }
     },
@@ -62,18 +62,18 @@ function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: numbe
     case 'malformed':
       return invalidField(
         'heardMs',
-        'must be a number of milliseconds (or instead heardAt a date with its time zone); session, if present, must be a text',
+        'must be a number of milliseconds (or heardAt a date with a time zone instead); session, if present, must be a string',
       );
     case 'impossible':
       return invalidField(
         'heardMs',
-        'must be between 0 and what was sent in this session (heardAt, with HLS: a date that was listed)',
+        'must be between 0 and the audio sent in this session (heardAt, with HLS: a listed date)',
       );
     case 'too-often':
-      return retryLater('too-many', 'Too many reports of this player.', retrySeconds);
+      return retryLater('too-many', 'Too many reports from this player.', retrySeconds);
     case 'not-playing':
       return notFound('No listener plays with this metaid.');
     case 'former':
-      return notFound('This session is not the one that plays.');
+      return notFound('This is not the session that is playing.');
   }
 }

@@ -27,7 +27,7 @@ export function refuseSimple(request: Asked): void {
   const isBearer = /^bearer /i.test(headers.authorization ?? '');
   const isSimple = method === 'POST' && !JSON_BODY.test(headers['content-type'] ?? '');
   if (isSimple && !isBearer && headers['x-requested-with'] === undefined) {
-    throw new Refusal('not-allowed', 'With a password this needs a JSON body or the header X-Requested-With.');
+    throw new Refusal('not-allowed', 'With a password this requires a JSON body or the header X-Requested-With.');
   }
 }
 
@@ -81,6 +81,6 @@ function isHost(url: string | undefined, host: string | undefined): boolean {
 function crossOrigin(): Refusal {
   return new Refusal(
     'not-allowed',
-    'A browser sent this for a page of another origin, or as an image, a frame or the like.',
+    'A browser sent this request for a page of another origin, or for an image, a frame or the like.',
   );
 }

@@ -93,12 +93,12 @@ export function endWithProblem(
 
 /** An operator has blocked the client. */
 export function blocked(): Refusal {
-  return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
+  return new Refusal('not-allowed', 'This address is blocked for a while.', { headers: { Connection: 'close' } });
 }
 
 /** The address does not have the role of the path. */
 export function notServed(): Refusal {
-  return new Refusal('not-found', 'This address does not serve that.');
+  return new Refusal('not-found', 'This address does not serve this path.');
 }
 
 /** Node's parser keeps this many; later ones are lost. Browsers send about twenty. */
@@ -106,7 +106,7 @@ export const MAX_HEADERS = 1000;
 
 /** Codes of errors of Node's parser → detail of the problem. */
 const BROKEN: Readonly<Record<string, string>> = {
-  HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
+  HPE_INVALID_URL: 'The URL contains characters that must be percent-encoded.',
 };
 
 /**
@@ -117,7 +117,7 @@ const BROKEN: Readonly<Record<string, string>> = {
 export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
   if (rawHeaders.length >= 2 * MAX_HEADERS) {
     const headers = { Connection: 'close' };
-    return new Refusal('head-too-large', `A request has fewer than ${MAX_HEADERS} headers.`, { headers });
+    return new Refusal('head-too-large', `A request must have fewer than ${MAX_HEADERS} headers.`, { headers });
   }
   let [hosts, codings, isChunked] = [0, 0, true];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -129,9 +129,9 @@ export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusa
     }
   }
   let why = '';
-  if (hosts > 1) why = 'A request has one Host.';
-  else if (hosts === 0 && httpVersion === '1.1') why = 'A request in HTTP/1.1 has a Host.';
-  else if (codings > 1 || !isChunked) why = 'Of the transfer codings only chunked is known, once.';
+  if (hosts > 1) why = 'A request must have exactly one Host header.';
+  else if (hosts === 0 && httpVersion === '1.1') why = 'An HTTP/1.1 request must have a Host header.';
+  else if (codings > 1 || !isChunked) why = 'The only supported transfer coding is chunked, once.';
   return why === '' ? null : new Refusal('bad-request', why, { headers: { Connection: 'close' } });
 }
 
@@ -150,8 +150,8 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new Refusal('head-too-large', 'The request line and headers are too long.')
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? new Refusal('timeout', 'The request did not come in time.')
-        : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'This is not an HTTP request that can be read.');
+        ? new Refusal('timeout', 'The request did not arrive in time.')
+        : new Refusal('bad-request', BROKEN[error.code ?? ''] ?? 'The HTTP request is malformed.');
   endWithProblem(socket, refusal, headers);
 }
 

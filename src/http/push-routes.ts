@@ -167,7 +167,7 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   if (verdict === 'right') return null;
   if (verdict === 'too-many') return tooManyGuesses('Too many wrong tokens from this address.', retrySeconds);
   const headers: Record<string, string> = isBearer ? { 'WWW-Authenticate': 'Bearer' } : {};
-  return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
+  return new Refusal('forbidden', 'Unknown channel key, or not a push token of the channel.', { headers });
 }
 
 /** Null: a GET, a body of a known type, or fields in the address and no body. */
@@ -179,7 +179,7 @@ function refusalOfType({ method, headers, url, raw }: FastifyRequest): Refusal |
 }
 
 const BODY_DETAIL =
-  'The body must be a JSON object with Content-Type: application/json, or a form: application/x-www-form-urlencoded, or multipart/form-data with its boundary.';
+  'The body must be a JSON object with Content-Type: application/json, or a form: application/x-www-form-urlencoded, or multipart/form-data with a boundary.';
 
 /** @throws Refusal bad-request, too-large, unsupported-media-type, invalid */
 export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {

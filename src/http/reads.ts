@@ -25,7 +25,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Cache-Control of public records. */
 export const SHARED = 'public, max-age=1';
 
-export const READ_ONLY = 'This address can only be read.';
+export const READ_ONLY = 'This path supports only GET and HEAD.';
 
 export const READ_CORS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
@@ -82,7 +82,7 @@ export function readTarget(url: string, forms: boolean): ReadTarget {
   return { scope, id, form, query: new URLSearchParams(queryOf(url)) };
 }
 
-export function notFound(detail = 'There is nothing at this address.'): Refusal {
+export function notFound(detail = 'Nothing is served at this address.'): Refusal {
   return new Refusal('not-found', detail);
 }
 

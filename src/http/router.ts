@@ -60,7 +60,7 @@ export interface RouterParts {
 
 /** Paths of the operator page. */
 const OPERATOR_PAGE = new Set(['/admin', '/admin/']);
-const NOTHING = 'There is nothing at this address.';
+const NOTHING = 'Nothing is served at this address.';
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
@@ -84,7 +84,7 @@ export class Router {
       frameworkErrors: (error, _request, reply) => {
         // Before routing: a path that cannot be decoded. fastify's text repeats the path, and a path may hold a token.
         reply.hijack();
-        const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
+        const broken = new Refusal('bad-request', 'The path of the URL has an invalid percent-encoding.');
         sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
     });

@@ -51,7 +51,7 @@ const figure = z.number().min(0).max(MAX_FIGURE);
 const rowsOf = (least: number) =>
   z.custom<readonly (readonly [string, number])[]>(
     (value) => Array.isArray(value) && value.length <= MAX_ROWS && value.every((row) => isRow(row, least)),
-    { error: 'have to be pairs of a key and a number' },
+    { error: 'must be pairs of a key and a number' },
   );
 
 function isRow(row: unknown, least: number): boolean {
@@ -96,7 +96,7 @@ const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average'
  */
 const metrics = z.custom<unknown>(
   (value) => Array.isArray(value) && value.length <= MAX_METRICS && value.every(isMetric),
-  { error: 'have to be as prom-client makes them' },
+  { error: 'must be as prom-client makes them' },
 );
 
 function isMetric(value: unknown): boolean {

@@ -78,7 +78,7 @@ export class HubRequests {
       const isSent = this.#send({ type: 'ask', id, question, ask });
       if (isSent === null) this.#requests.fail(id, new LinkLost());
       else if (!isSent) {
-        this.#requests.fail(id, new Refusal('too-large', 'It is longer than one process can pass on to another.'));
+        this.#requests.fail(id, new Refusal('too-large', 'It is longer than one process can pass to another.'));
       }
     };
     return this.#requests.ask(send, { read: (answer) => readHubAnswer(question, answer) });

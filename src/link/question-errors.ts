@@ -17,7 +17,7 @@ const RETRY_SECONDS = 2;
 /** The answer to clients while the other end is away; other errors unchanged. */
 export function refusalOfLost(error: unknown): unknown {
   return error instanceof LinkLost
-    ? retryLater('unavailable', 'A part of the server is being restarted.', RETRY_SECONDS)
+    ? retryLater('unavailable', 'Part of the server is restarting.', RETRY_SECONDS)
     : error;
 }
 

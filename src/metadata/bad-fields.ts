@@ -22,5 +22,5 @@ export function refusalOf(bad: readonly BadField[]): Refusal {
   const kind = (['bad-request', 'too-large', 'invalid'] as const).find((kind) => bad.some((one) => one.kind === kind))!;
   const names = [...new Set(bad.map(({ field }) => field))].join(', ');
   const errors = bad.map(({ field, message }) => ({ field, message }));
-  return new Refusal(kind, `Nothing was applied; look at: ${names}`, { errors });
+  return new Refusal(kind, `Nothing was applied. Invalid fields: ${names}`, { errors });
 }

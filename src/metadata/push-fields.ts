@@ -52,7 +52,7 @@ export function formFields(body: Buffer, contentType: string, rawQuery: string, 
   const parts = formParts(body, boundary, maxFields - fields.size);
   if (parts === 'too-many') throw tooMany(maxFields);
   if (parts === 'malformed')
-    throw new Refusal('bad-request', 'The body is not multipart/form-data with that boundary.');
+    throw new Refusal('bad-request', 'The body is not multipart/form-data with the given boundary.');
   const foreign = [...parts].filter(([, { charset }]) => charset !== '' && !isCharset(charset));
   return new Map([
     ...fields,
@@ -68,5 +68,5 @@ function readerOf({ bytes, charset }: FormPart): (decode: Decode) => string | nu
 }
 
 function tooMany(maxFields: number): Refusal {
-  return new Refusal('bad-request', `There are more than ${maxFields} parameters.`);
+  return new Refusal('bad-request', `More than ${maxFields} parameters.`);
 }

@@ -130,9 +130,9 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
 /** Only these fields are in the charset of `encoding` (src/metadata/README.md, "Charsets"). */
 const ENCODED_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
 const NOT_UTF8 =
-  'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows, else encoding= and the name of its charset';
-const FOREIGN = 'names a charset that is not known, and is not UTF-8';
-const UNKNOWN = 'is unknown, and there is neither song nor artist';
+  'is not UTF-8; for ISO 8859-1 or Windows-1252 use encoding=windows, else encoding= and the name of its charset';
+const FOREIGN = 'names an unknown charset, and the value is not UTF-8';
+const UNKNOWN = 'is unknown, and both song and artist are missing';
 /** Fields filled in by templates: if they are invalid the title is still accepted. */
 const LESS_THAN_A_TITLE = ['encoding', 'timezone', 'time', 'duration'];
 
@@ -178,7 +178,7 @@ function unfilledField(field: string): BadField {
 export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   const decoded = decodeUtf8(body);
   if (decoded === null) {
-    throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
+    throw new Refusal('bad-request', 'The body is not UTF-8, which JSON must be (encoding=windows is for GET only)');
   }
   const json = decoded.replace(/^\ufeff/, ''); // some Windows software writes a byte order mark
   const { values, unfilled } = withoutPlaceholders(parseObject(json));
@@ -248,17 +248,17 @@ function parseObject(json: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Readonly<Record<string, unknown>>;
   }
-  throw new Refusal('invalid', 'The body has to be a JSON object');
+  throw new Refusal('invalid', 'The body must be a JSON object');
 }
 
 /** Limits of members that are passed on unchanged. The size of images is bounded by the body and their URLs. */
 function* oversize(field: 'images' | 'extdata', raw: RawValue | undefined, limits: PushLimits): Generator<BadField> {
   if (raw === undefined) return;
   if (field === 'extdata' && utf8Bytes(raw.text) > limits.extdataBytes) {
-    yield { field, message: `has to be at most ${limits.extdataBytes} bytes long`, kind: 'too-large' };
+    yield { field, message: `must be at most ${limits.extdataBytes} bytes long`, kind: 'too-large' };
   }
   if (raw.depth > limits.extdataDepth) {
-    yield { field, message: `has to be at most ${limits.extdataDepth} levels deep`, kind: 'too-large' };
+    yield { field, message: `must be at most ${limits.extdataDepth} levels deep`, kind: 'too-large' };
   }
 }
 

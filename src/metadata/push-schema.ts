@@ -39,7 +39,7 @@ export function isTooLarge(issue: z.core.$ZodIssue): boolean {
 const encoding = z.string().transform((value, context) => {
   const name = value.trim().toLowerCase();
   if (isCharset(name)) return name;
-  const message = 'has to be utf8, windows (Windows-1252), or another charset such as windows-1251, shift_jis';
+  const message = 'must be utf8, windows (Windows-1252), or another charset such as windows-1251, shift_jis';
   context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
@@ -52,7 +52,7 @@ export function querySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   return z.object({
     encoding: defaulted(encoding),
-    strict: defaulted(z.enum(['0', '1'], { error: 'has to be 0 or 1' })),
+    strict: defaulted(z.enum(['0', '1'], { error: 'must be 0 or 1' })),
     ...common(limits),
     song: text.optional(),
     artist: text.optional(),
@@ -75,12 +75,12 @@ export function bodySchema(limits: PushLimits) {
     artist: part,
     time: defaulted(z.union([z.string(), z.number()], { error: TIME_MESSAGE }).transform(moment)),
     duration: z
-      .union([z.number(), z.string(), z.null()], { error: missingOr('has to be a number of seconds, 0 or null') })
+      .union([z.number(), z.string(), z.null()], { error: missingOr('must be a number of seconds, 0 or null') })
       .transform(wholeSeconds),
     cover: cleaned(limits.urlBytes).nullish(),
     album: text.nullish(),
     images: defaulted(imagesSchema(limits.urlBytes)),
-    extdata: defaulted(z.looseObject({}, { error: 'has to be an object' })),
+    extdata: defaulted(z.looseObject({}, { error: 'must be an object' })),
   });
 }
 
@@ -89,15 +89,15 @@ export function imagesSchema(urlBytes: number) {
   const image = z.looseObject(
     {
       url: z
-        .string({ error: missingOr('has to be a text') })
+        .string({ error: missingOr('must be a string') })
         .refine(...fits(urlBytes))
         .nullable(),
     },
-    { error: 'has to be an object with a url' },
+    { error: 'must be an object with a url' },
   );
   return z.looseObject(
     { small: defaulted(image), medium: defaulted(image), large: defaulted(image) },
-    { error: 'has to be an object with small, medium and large' },
+    { error: 'must be an object with small, medium and large' },
   );
 }
 
@@ -125,22 +125,22 @@ function common(limits: PushLimits) {
 }
 
 const ZONE_MESSAGE =
-  "has to be an IANA name such as Europe/Berlin, an offset such as -05:00, or Windows' name of a time zone";
-const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
+  "must be an IANA name such as Europe/Berlin, an offset such as -05:00, or Windows' name of a time zone";
+const ETYPE_MESSAGE = `must be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
 
 /** A text of at most this many bytes of UTF-8. @param cleaning `oneLine` if blanks at its ends count */
 export function cleaned(limitBytes: number, cleaning = cleanText) {
   return z
-    .string({ error: missingOr('has to be a text') })
+    .string({ error: missingOr('must be a string') })
     .transform((value, context) => cleanWithin(value, limitBytes, cleaning) ?? tooLarge(context, tooLong(limitBytes)));
 }
 
 /** A text of at most this many Unicode characters, cleaned likewise. */
 export function cleanedCharacters(limit: number) {
-  return z.string({ error: 'has to be a text' }).transform((value, context) => {
+  return z.string({ error: 'must be a string' }).transform((value, context) => {
     const clean = cleanWithin(value, limit * 4);
     if (clean !== null && [...clean].length <= limit) return clean;
-    return tooLarge(context, `has to be at most ${limit} characters long`);
+    return tooLarge(context, `must be at most ${limit} characters long`);
   });
 }
 
@@ -152,7 +152,7 @@ function fits(limitBytes: number) {
 }
 
 function tooLong(limitBytes: number): string {
-  return `has to be at most ${limitBytes} bytes of UTF-8 long`;
+  return `must be at most ${limitBytes} bytes of UTF-8 long`;
 }
 
 function tooLarge(context: z.RefinementCtx, message: string): never {
@@ -171,7 +171,7 @@ function defaulted<T extends z.ZodType>(schema: T) {
 
 /** One of these words in any case → its value. */
 function anyCase<const T extends string>(words: Readonly<Record<string, T>>) {
-  const error = `has to be one of ${Object.keys(words).join(', ')}`;
+  const error = `must be one of ${Object.keys(words).join(', ')}`;
   return z.string({ error }).transform((value, context): T => {
     const word = value.trim().toLowerCase();
     if (Object.hasOwn(words, word)) return words[word]!;
@@ -180,7 +180,7 @@ function anyCase<const T extends string>(words: Readonly<Record<string, T>>) {
   });
 }
 
-const TIME_MESSAGE = 'has to be RFC 3339, such as 2026-11-20T12:37:28Z, or unix seconds';
+const TIME_MESSAGE = 'must be RFC 3339, such as 2026-11-20T12:37:28Z, or unix seconds';
 
 function moment(value: string | number, context: z.RefinementCtx): number {
   const seconds = parsePushTime(String(value).trim());
@@ -196,7 +196,7 @@ const CLOCK = /^(?:(?:(\d{1,4}):)?(\d{1,6}):(?=\d\d?(?:\D|$)))?(\d+)(?:[.,]\d*)?
 function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
   const seconds = typeof value === 'string' ? clockSeconds(value.trim()) : (value ?? 0);
   if (seconds >= 0 && Math.trunc(seconds) <= Number.MAX_SAFE_INTEGER) return Math.trunc(seconds) + 0;
-  context.addIssue({ code: 'custom', message: 'has to be seconds, 0 or more, or M:SS, or HH:MM:SS' });
+  context.addIssue({ code: 'custom', message: 'must be seconds, 0 or more, or M:SS, or HH:MM:SS' });
   return z.NEVER;
 }
 

@@ -79,7 +79,7 @@ function jsonObject(members: z.ZodType) {
     } catch {
       return bad('is not JSON');
     }
-    if (!members.safeParse(value).success) return bad('is not such an object');
+    if (!members.safeParse(value).success) return bad('is not a valid object');
     const raw = rawMembers(`{"":${json}}`).get('')!;
     return raw.depth > MAX_PUSH.extdataDepth ? bad('is too deep') : raw.text;
   });

@@ -75,6 +75,6 @@ export function trackOf(held: Track | undefined, input: PushInput, at: Moment, s
 
 function tooMany(first: Track, wallMs: number, rules: HoldRules): Refusal {
   const seconds = Math.max(1, Math.ceil(first.startSeconds - wallMs / 1000));
-  const detail = `${rules.heldPushes} pushes of this channel wait for their time already.`;
+  const detail = `${rules.heldPushes} pushes to this channel are already waiting for their time.`;
   return retryLater('too-many', detail, seconds);
 }

@@ -58,8 +58,8 @@ export interface PerformedRecording {
 }
 
 /** How a request gets fewer rows. */
-const FEWER_PERIODS = { field: 'from', how: 'a shorter time, or for longer periods' };
-const FEWER_PLAYS = { field: 'channel', how: 'one channel, or for a shorter time' };
+const FEWER_PERIODS = { field: 'from', how: 'a shorter time, or longer periods' };
+const FEWER_PLAYS = { field: 'channel', how: 'one channel, or a shorter time' };
 /** Stored periods read in one go; those of dimensions are larger. */
 const STEP = 200;
 const DIMENSION_STEP = 8;
@@ -184,7 +184,7 @@ export class StatisticsReader {
 
   #tooMuch({ field, how }: typeof FEWER_PERIODS): Refusal {
     const max = this.#maxRows();
-    return new Refusal('invalid', `This would be more than ${max} rows: ask for ${how}.`, {
+    return new Refusal('invalid', `This would be more than ${max} rows: request ${how}.`, {
       errors: [{ field, message: `must leave at most ${max} rows (statistics.answerRows)` }],
     });
   }

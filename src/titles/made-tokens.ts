@@ -84,5 +84,5 @@ export function withToken<T extends { readonly id: string; readonly channel: str
 ): readonly T[] {
   if (tokens.some(({ id }) => id === token.id)) return tokens;
   if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
-  throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
+  throw new Refusal('too-many', `The channel already has ${MAX_MADE} tokens created here: revoke one first.`);
 }

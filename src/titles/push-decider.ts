@@ -60,7 +60,7 @@ export class PushDecider implements PushDecisions {
     const { engine, moments, heldPushes, check, fits } = this.#parts;
     const { titlesFrom, holdSeconds, pushDecodesEntities } = this.#rulesOf(channel);
     if (!titlesFrom.includes('metapush')) {
-      throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
+      throw new Refusal('invalid', 'This channel accepts no pushed titles: metapush is not in its titlesFrom.');
     }
     const rules = { holdSeconds, heldPushes: heldPushes() };
     const meant = pushDecodesEntities ? withoutEntities(input) : input;
@@ -73,7 +73,7 @@ export class PushDecider implements PushDecisions {
       if (fits?.(change) === false) {
         throw new Refusal(
           'too-large',
-          'The channel would hold more than one process can pass on to another. Nothing was applied.',
+          "The channel's titles would exceed what one process can pass to another. Nothing was applied.",
         );
       }
       return { ...change, connection };
@@ -96,14 +96,14 @@ export class PushDecider implements PushDecisions {
   /** @throws Refusal if the channel was removed since its token was checked */
   #rulesOf(channel: string): PushRules {
     const rules = this.#parts.rulesOf(channel);
-    if (rules === undefined) throw new Refusal('not-found', 'This channel has gone.');
+    if (rules === undefined) throw new Refusal('not-found', 'This channel was removed.');
     return rules;
   }
 
   #logUnpublished(channel: string, answer: TrackRecord, change: Change | null, connection: string | undefined): void {
     const fields = { channel, connection, title: titleLine(answer), startSeconds: answer.startSeconds };
-    if (change === null) this.#parts.log.debug(fields, 'a push repeats what is known');
-    else if (change.history.length > 0) this.#parts.log.debug(fields, 'a push corrects a title that is over');
+    if (change === null) this.#parts.log.debug(fields, 'a push repeats the current or next title');
+    else if (change.history.length > 0) this.#parts.log.debug(fields, 'a push corrects a past title');
     else this.#parts.log.debug(fields, 'a push waits for its time');
   }
 }

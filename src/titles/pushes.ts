@@ -82,7 +82,7 @@ export class Pushes {
     const { decisions, faces, isWaiting } = this.#parts;
     const face = faces.get(channel);
     // It was removed since the token was checked.
-    if (face === undefined) throw new Refusal('not-found', 'This channel has gone.');
+    if (face === undefined) throw new Refusal('not-found', 'This channel was removed.');
     const { answer, isFarAhead, version } = await decisions.push(channel, input, connection);
     if (isFarAhead) this.#farAhead.count(channel);
     const isPublished = version !== null && !isWaiting(channel, version);

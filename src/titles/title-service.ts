@@ -74,7 +74,7 @@ export class TitleService {
     this.#unfilledTitles = new ChannelCounter(clock, (channel, titles, part) =>
       log.warn(
         { channel, titles, part },
-        'titles of its source have placeholders that were not filled in: they are left out',
+        'titles of its source contain placeholders that were not filled in: ignoring them',
       ),
     );
     this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));

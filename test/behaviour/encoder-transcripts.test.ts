@@ -107,7 +107,7 @@ t.test('the log says why, and holds no password', async (t) => {
     return [pipe.received, harness.judged.at(-1)?.status, harness.judged.at(-1)?.why];
   };
   const INVALID = 'invalid password\r\n';
-  const shared = 'the channels twin, other share this password: use /mount:password, or change one';
+  const shared = 'the channels twin, other share this password: use /mount:password, or change one of them';
   t.same(await say('both\r\n'), [INVALID, 403, shared]);
   t.same(await say('/twin:both\r\n\r\n'), ['OK2\r\nicy-caps:11\r\n\r\n', 200, 'twin']);
   t.same(await say('wrong\r\n'), [INVALID, 401, 'wrong secret']);

@@ -208,7 +208,7 @@ t.test('SHOUTcast 2 is known by its first bytes, however they come', async (t) =
   await until(() => lines.some(({ message: said }) => said === 'encoder refused'), 10_000);
   t.match(
     lines.find(({ message: said }) => said === 'encoder refused'),
-    { status: 415, reason: 'the encoder speaks SHOUTcast 2 (uvox): choose SHOUTcast 1 or Icecast in it' },
+    { status: 415, reason: 'the encoder speaks SHOUTcast 2 (uvox): set it to SHOUTcast 1 or Icecast' },
   );
   const password = new Wire(t, server.port).send('Z').send('ebra\r\n');
   await until(() => password.ended, 10_000);

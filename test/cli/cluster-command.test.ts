@@ -52,7 +52,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
   await redis.kill();
   t.equal((await ask(t, a.port, 'GET /metapush/live/demo-token?song=x HTTP/1.1')).status, 200);
   await until(
-    async () => (await run()).out.includes('Redis: away'),
+    async () => (await run()).out.includes('Redis: unreachable'),
     5000,
     () => 'it is not said',
   );
@@ -80,5 +80,5 @@ t.test('names of others do not reach the terminal as they are', async (t) => {
     channels,
   });
   t.notMatch(lines.join(''), /[\u0000-\u001f]/);
-  t.match(lines, [/not ready/, /away for 3\.0 s/, '', /MACHINE/, /1\.0 s/, '', /CHANNEL/, /–/]);
+  t.match(lines, [/not ready/, /unreachable for 3\.0 s/, '', /MACHINE/, /1\.0 s/, '', /CHANNEL/, /–/]);
 });

@@ -29,7 +29,7 @@ t.test('help names every command, and of each what it takes', async (t) => {
   t.match(asked.out, /^usage: (?:npx airsplice|node \S+) watch \[--station STATION\].* \[CHANNEL\]$/m);
   t.match(asked.out, /^ {2}--count N +Stops after this many changes\.$/m);
   t.equal(option.out, asked.out);
-  t.match(start.out, /^ {2}-p, --port PORT +In place/m);
+  t.match(start.out, /^ {2}-p, --port PORT +Overrides/m);
 });
 
 t.test('its version', async (t) => {
@@ -42,9 +42,9 @@ t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on 
   const wrong: [readonly string[], RegExp][] = [
     [['help', 'nothing'], /unknown command "nothing"\nusage: (?:npx airsplice|node \S+) help/],
     [['help', 'satus'], /unknown command "satus"; did you mean status\?\nusage/],
-    [['nothing'], /there is neither a command nor a file "nothing"\nusage: (?:npx airsplice|node \S+) start/],
-    [['satus'], /there is neither a command nor a file "satus"; did you mean status\?\n/],
-    [['relode', '--restart', 'a.yaml'], /neither a command nor a file "relode"; did you mean reload\?\n/],
+    [['nothing'], /no such command or file: "nothing"\nusage: (?:npx airsplice|node \S+) start/],
+    [['satus'], /no such command or file: "satus"; did you mean status\?\n/],
+    [['relode', '--restart', 'a.yaml'], /no such command or file: "relode"; did you mean reload\?\n/],
     [['check', '--dfif', 'x'], /Unknown option '--dfif'; did you mean --diff\?\n/],
     [['start', '--port', '1.5'], /--port must be a whole number\nusage/],
     [['start', '--log-level', 'loud'], /--log-level must be one of: fatal, error, warn, info, debug, silent\nusage/],
@@ -83,7 +83,7 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
   );
   const valid = await airsplice(['check', good]);
   t.match(valid, { code: 0, err: '' });
-  t.match(valid.out, /good\.yaml can be used: \d channels of 1 station at http:\/\/127\.0\.0\.1:8123, one process\n$/);
+  t.match(valid.out, /good\.yaml is valid: \d channels of 1 station at http:\/\/127\.0\.0\.1:8123, one process\n$/);
   const shared = join(folder, 'shared.yaml');
   const cluster = "cluster: { node: a, tapes: { host: 127.0.0.1, port: 8124, secret: 'env:CLUSTER' } }";
   writeFileSync(shared, `${demoYaml('', 8123)}\n${cluster}\n`);
@@ -110,7 +110,7 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
   t.equal(usable, 0);
   t.match(
     said,
-    /stations\.s\.channels\.one: its files differ: .*airsplice\.mp3 \(MP3, 44\.1 kHz, stereo\), .*mono48\.mp3 \(MP3, 48 kHz, mono\)\. /,
+    /stations\.s\.channels\.one: its files differ in format: .*airsplice\.mp3 \(MP3, 44\.1 kHz, stereo\), .*mono48\.mp3 \(MP3, 48 kHz, mono\)\. /,
   );
   t.notMatch(said, /channels\.other/);
   const { code, err } = await airsplice(['check', bad]);
@@ -187,9 +187,9 @@ t.test('what a server makes up moves no cursor', async (t) => {
 
 t.test('a server that sends no records is told apart, with what is wrong', async (t) => {
   const wrong: [unknown, RegExp][] = [
-    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /is not a record of a title \(code: .*string.*\)\n$/],
-    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /is not a record of a title \(rawdata: /],
-    [null, /is not a record of a title \(.*object.*\)\n$/],
+    [{ type: 'now', code: 7, rawdata: 'x', duration: 0 }, /invalid title record \(code: .*string.*\)\n$/],
+    [{ type: 'now', code: 'x', rawdata: { toString: 1 }, duration: 0 }, /invalid title record \(rawdata: /],
+    [null, /invalid title record \(.*object.*\)\n$/],
     [[], /invalid title record/],
   ];
   let sent: unknown;

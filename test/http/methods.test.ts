@@ -128,7 +128,7 @@ t.test('an encoder does not follow on a connection that HTTP has: that is closed
       wire.send(`${method} /studio HTTP/1.1\r\nHost: x\r\n\r\n`);
       const [, refused] = await wire.take(2);
       t.equal(refused!.status, 405, `${method}${roles}`);
-      t.match(refused!.json().detail, /connect again, and begin with (PUT|SOURCE)\.$/);
+      t.match(refused!.json().detail, /reconnect, and begin with (PUT|SOURCE)\.$/);
       t.match(refused!.headers.get('allow'), /PUT, SOURCE$/);
       await wire.untilClosed();
     }

@@ -53,7 +53,7 @@ export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimit
     { method: 'DELETE', url: '/admin/api/channels/:channel/titles/next', right, act: 'withdraw next' },
     async (request) => {
       const channel = known(request);
-      found(await titles.withdraw(channel, 'next'), 'Nothing follows on this channel.');
+      found(await titles.withdraw(channel, 'next'), 'This channel has no next title.');
       return { what: { channel } };
     },
   );
@@ -63,7 +63,7 @@ export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimit
       const channel = known(request);
       const { id } = request.params as Named;
       const isHeld = heldId.safeParse(id).success && (await titles.withdraw(channel, { held: id }));
-      found(isHeld, 'No push with this id waits for its time.');
+      found(isHeld, 'No push with this id is waiting.');
       return { what: { channel, id } };
     },
   );
@@ -103,7 +103,7 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
     async (request) => {
       const channel = known(request);
       const { to } = bodyOf(MOVE_ENCODER, request);
-      found(keys().includes(to), 'There is no such channel to move it to.');
+      found(keys().includes(to), 'The target channel does not exist.');
       await queries.hub('moveEncoder', { channel, to });
       return { what: { channel, to } };
     },
@@ -155,7 +155,7 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
   const right = 'operate';
   routes.act({ method: 'POST', url: '/admin/api/blocks', right, act: 'block' }, async (request, user) => {
     const { network, seconds, reason } = bodyOf(BLOCK, request);
-    if (new AddressList([network]).has(user.address)) throw new Refusal('conflict', 'This would block you.');
+    if (new AddressList([network]).has(user.address)) throw new Refusal('conflict', 'This would block your own address.');
     const sinceMs = wallMs();
     const block = { network, reason, by: user.name, sinceMs, untilMs: sinceMs + seconds * 1000 };
     await queries.hub('block', block);
@@ -165,7 +165,7 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
   routes.act({ method: 'DELETE', url: '/admin/api/blocks/:network', right, act: 'unblock' }, async (request) => {
     const { network: asked } = request.params as Named;
     const network = NETWORK.safeParse(asked).data;
-    found(network !== undefined && (await queries.hub('unblock', { network })), 'This is not blocked.');
+    found(network !== undefined && (await queries.hub('unblock', { network })), 'This address or network is not blocked.');
     return { what: { network } };
   });
 }
@@ -180,7 +180,7 @@ export function registerTokenActs(routes: AdminRoutes, { queries, keys, wallMs }
   };
   const known = async (id: string): Promise<MadeToken> => {
     if (id.startsWith('config-')) {
-      throw new Refusal('conflict', 'This token stands in the configuration: change it there, and reload.');
+      throw new Refusal('conflict', 'This token is set in the configuration: change it there, and reload.');
     }
     const { tokens } = await queries.hub('state', null);
     const made = tokens.find((token) => token.id === id);

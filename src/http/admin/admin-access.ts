@@ -169,7 +169,7 @@ export class AdminAccess {
     const wrong = () => challenge(request, 'The user is unknown or the secret is wrong.');
     if (authorization === undefined) {
       const login = this.logins.of(cookie);
-      if (login === null) throw challenge(request, 'Say who you are: a user and password, or a bearer token.');
+      if (login === null) throw challenge(request, 'Authenticate with a user and password, or a bearer token.');
       return { ...this.#admitted(login.user, right, asked, wrong), login };
     }
     const name = await this.#judge(reply, asked, () => userOf(users, authorization), wrong);
@@ -228,7 +228,7 @@ export function wrongForm(): Refusal {
 /** Null: the user has all needed rights. */
 function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal | null {
   const missing = [needed].flat().find((right) => !rights.includes(right));
-  return missing === undefined ? null : new Refusal('not-allowed', `This needs the right ${missing}.`);
+  return missing === undefined ? null : new Refusal('not-allowed', `This requires the right ${missing}.`);
 }
 
 /** The user with these credentials; null: none. Takes the same time for all. */

@@ -29,7 +29,7 @@ const filter = {
 /** A filter without any member is a mistake. */
 const named = <T extends Record<string, unknown>>(value: T) =>
   ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
-const NAMED = { error: 'ids, channel, address or agent must say which listeners' };
+const NAMED = { error: 'one of ids, channel, address and agent is required' };
 
 export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
@@ -85,5 +85,5 @@ function parsed<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const errors = result.error.issues.map(({ path, message }) => ({ field: path.join('.'), message }));
-  throw new Refusal('invalid', 'Some fields are missing or wrong.', { errors });
+  throw new Refusal('invalid', 'Some fields are missing or invalid.', { errors });
 }

@@ -83,7 +83,7 @@ function registerAct(
         return sendIcecast(reply, form, 'iceresponse', answer as Members);
       },
     });
-    refuseOthers(app, url, 'GET, POST', 'Ask with GET or POST.', ADMIN_ROLE);
+    refuseOthers(app, url, 'GET, POST', 'Use GET or POST.', ADMIN_ROLE);
   }
 }
 

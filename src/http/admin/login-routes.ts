@@ -85,7 +85,7 @@ function registerLogout(app: FastifyInstance, { access, queries, log, isSecure }
       const user = await access.require(request, reply, [], LOG_OUT);
       const { login } = user;
       if (login === undefined)
-        throw new Refusal('conflict', 'There is no login: this was asked with a password or a token.');
+        throw new Refusal('conflict', 'There is no login session: the request came with a password or a token.');
       const { id, untilMs } = login;
       await queries.hub('endLogin', { id, user: login.user, untilMs });
       auditDone(log, user, LOG_OUT, {});

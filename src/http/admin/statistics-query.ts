@@ -147,5 +147,5 @@ function momentOf(text: string, timezone: string): number | undefined {
 }
 
 function invalid(errors: readonly FieldError[]): Refusal {
-  return new Refusal('invalid', 'The request has fields that are missing or wrong.', { errors });
+  return new Refusal('invalid', 'Some fields are missing or invalid.', { errors });
 }

@@ -20,7 +20,7 @@ export class StatisticsTurns {
     // A response that is closed already no longer emits 'close'.
     if (response.destroyed) throw clientGone();
     if (this.#taken >= STATISTICS_TURNS) {
-      throw retryLater('unavailable', 'Too many statistics are asked for at once.', RETRY_SECONDS);
+      throw retryLater('unavailable', 'Too many requests for statistics at once.', RETRY_SECONDS);
     }
     this.#taken++;
     const made = this.#answers.run(() => (response.destroyed ? Promise.reject(clientGone()) : make()));
@@ -33,4 +33,8 @@ export class StatisticsTurns {
     await made.catch(() => undefined);
     this.#taken--;
   }
+}
+
+function clientGone(): Refusal {
+  return new Refusal('unavailable', 'The client has disconnected.');
 }

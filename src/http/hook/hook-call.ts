@@ -71,6 +71,6 @@ export function answerOf({ status, headers }: Pick<Outbound, 'status' | 'headers
   if (headers.get('icecast-auth-user') !== '1') return DENIED;
   const limit = headers.get('icecast-auth-timelimit');
   if (limit === undefined) return { allowed: true, limitMs: Number.POSITIVE_INFINITY };
-  if (!/^\d{1,9}$/.test(limit)) return 'a time limit that cannot be read';
+  if (!/^\d{1,9}$/.test(limit)) return 'an invalid time limit';
   return Number(limit) === 0 ? DENIED : { allowed: true, limitMs: Number(limit) * 1000 };
 }

@@ -36,8 +36,8 @@ interface EncoderCaller {
 
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: CHALLENGE_METHODS };
 const NO_CREDENTIALS: EncoderRefusal = { status: 401, headers: CHALLENGE, why: NO_SECRET };
-const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
-const BLOCKED: EncoderRefusal = { status: 403, why: 'this address is blocked for a time' };
+const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel accepts an encoder at this mount' };
+const BLOCKED: EncoderRefusal = { status: 403, why: 'this address is blocked for a while' };
 
 export class EncoderAcceptor {
   readonly #options: EncoderAcceptorOptions;

@@ -94,5 +94,5 @@ function slotRefusal(head: RequestHead, slot: EncoderSlot): EncoderRefusal | nul
   if (bodyOf(head.headers) !== null) return null;
   return head.headers.get('transfer-encoding') === undefined
     ? { status: 400, why: 'the content length is not a number' }
-    : { status: 501, why: 'of the transfer codings only chunked is known' };
+    : { status: 501, why: 'chunked is the only supported transfer coding' };
 }

@@ -47,7 +47,7 @@ const UVOX = Buffer.from('Z\0', 'latin1');
 /** The line is a message of SHOUTcast 2. */
 export const IS_UVOX: RequestHeadFault = {
   kind: 'malformed',
-  message: 'the encoder speaks SHOUTcast 2 (uvox): choose SHOUTcast 1 or Icecast in it',
+  message: 'the encoder speaks SHOUTcast 2 (uvox): set it to SHOUTcast 1 or Icecast',
 };
 
 /** Collects the first line from any chunks; blank lines before it are ignored. Not to be used after its result. */

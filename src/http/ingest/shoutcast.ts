@@ -96,5 +96,5 @@ export class ShoutcastAcceptor {
 function sharedRefusal(opened: readonly EncoderMount[]): EncoderRefusal | null {
   if (opened.length === 1) return null;
   const keys = opened.map((each) => each.channelKey).join(', ');
-  return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one` };
+  return { status: 403, why: `the channels ${keys} share this password: use /mount:password, or change one of them` };
 }

@@ -169,7 +169,7 @@ export class TitleUpdates implements HttpService {
     }
     const [mount, ...others] = opened;
     if (others.length > 0) {
-      throw new TitleUpdateAnswer(403, 'Several channels have this password: say which, with mount=');
+      throw new TitleUpdateAnswer(403, 'Several channels have this password: name one with mount=');
     }
     return { mount: mount!, fields, sender: null, cameMs };
   }
@@ -181,7 +181,7 @@ export class TitleUpdates implements HttpService {
       if (sender.refusal !== null) throw new TitleUpdateAnswer(403, sender.refusal);
       if (isUnread) fields = this.#fields(`${queryOf(request.url!)}&${await this.#readForm(request)}`);
       const [mount, ...others] = this.#named(fields, { mount: null });
-      if (mount === undefined || others.length > 0) throw new TitleUpdateAnswer(400, 'Say which channel, with mount=');
+      if (mount === undefined || others.length > 0) throw new TitleUpdateAnswer(400, 'Name the channel with mount=');
       return { mount, fields, sender };
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) error.act = this.#act(sender, fields);
@@ -198,7 +198,7 @@ export class TitleUpdates implements HttpService {
   #fields(query: string): Fields {
     const { parameters } = this.#options;
     const fields = queryBytes(query, parameters);
-    if (fields === null) throw new TitleUpdateAnswer(400, `There are more than ${parameters} parameters`);
+    if (fields === null) throw new TitleUpdateAnswer(400, `More than ${parameters} parameters`);
     return fields;
   }
 
@@ -247,10 +247,10 @@ export class TitleUpdates implements HttpService {
   }
 
   async #apply(mount: EncoderMount, fields: Fields, cameMs = systemMs()): Promise<TitleUpdateAnswer> {
-    if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
+    if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is supported');
     const { title, ignored } = titleOf(fields, this.#options, mount.charset);
     const taken = (text: string) => takenAnswer(text, ignored);
-    if (title === null) return taken('Nothing of the title was filled in');
+    if (title === null) return taken('All fields of the title are empty placeholders');
     const isFed = await mount.sendTitle(title, cameMs);
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     return taken(
@@ -263,7 +263,7 @@ export class TitleUpdates implements HttpService {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;
     const found = this.#options.mountAt(mount);
-    if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
+    if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel accepts an encoder at this mount');
     return [found];
   }
 

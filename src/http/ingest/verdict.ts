@@ -110,7 +110,7 @@ export function secretRefusal(
   if (verdict === 'right') return null;
   const refusal = { status: SECRET_STATUS[verdict], why: SECRET_REASONS[verdict] };
   if (verdict === 'unknown') {
-    const text = 'encoders cannot be authorized now';
+    const text = 'encoders cannot be authorized at the moment';
     return { ...refusal, text, headers: { 'Retry-After': String(UNKNOWN_SECONDS) } };
   }
   return verdict === 'wrong'

@@ -156,7 +156,7 @@ class Pages {
     const site = this.#parts.site();
     const channel = kind === 'station' ? null : (site.channels.find((each) => each.key === key) ?? null);
     if (!site.isEnabled || (kind !== 'station' && channel === null))
-      throw new Refusal('not-found', 'There is nothing at this address.');
+      throw new Refusal('not-found', 'Nothing is served at this address.');
     const images = this.#images(request, site, channel);
     const made = pageRequest(request, site, kind === 'station' ? '' : '../', images);
     const name = [kind, key, made.language, made.isChosen, ...images].join(' ');

@@ -128,5 +128,5 @@ function gone(error: NodeJS.ErrnoException): null {
 }
 
 function tooMany() {
-  return retryLater('unavailable', 'Too many pictures are asked for at once.', 1);
+  return retryLater('unavailable', 'Too many requests for pictures at once.', 1);
 }

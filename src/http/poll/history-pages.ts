@@ -288,10 +288,14 @@ function bodyOf(job: Job): CompressibleBody {
 }
 
 function tooMany(): Refusal {
-  return retryLater('unavailable', 'Too many pages of history are asked for.', 1);
+  return retryLater('unavailable', 'Too many requests for pages of history.', 1);
 }
 
 function tooLong(): Refusal {
-  const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be looked through`;
+  const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be searched`;
   return new Refusal('invalid', 'Look at: from', { errors: [{ field: 'from', message }] });
+}
+
+function clientGone(): Refusal {
+  return new Refusal('unavailable', 'The client has disconnected.');
 }

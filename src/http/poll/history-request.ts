@@ -69,7 +69,7 @@ export function readHistoryPage({ channel, form, query }: HistoryTarget, maxEntr
   const bom = query.get('bom') || '0';
   if (bom !== '0' && bom !== '1') must('bom', 'must be 0 or 1');
   if (errors.length > 0) {
-    throw new Refusal('invalid', `Look at: ${errors.map(({ field }) => field).join(', ')}`, { errors });
+    throw new Refusal('invalid', `Invalid fields: ${errors.map(({ field }) => field).join(', ')}`, { errors });
   }
   const ends = [beforeMs, toMs].filter((ms) => ms !== undefined);
   const end = ends.length === 0 ? undefined : Math.min(...ends);

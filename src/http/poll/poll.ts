@@ -103,11 +103,11 @@ export class Poll implements HttpService {
   #answer(target: ReadTarget): ReadAnswer | Promise<ReadAnswer> {
     if (target.form === null) {
       if (target.scope !== 'listener') this.#checkExists(target);
-      throw new Refusal('upgrade-required', 'Connect by WebSocket, or add .json to poll.', {
+      throw new Refusal('upgrade-required', 'Connect by WebSocket, or append .json to poll.', {
         headers: { Upgrade: 'websocket', Connection: 'Upgrade' },
       });
     }
-    if (target.form === 'txt' && target.scope !== 'channel') throw notFound('Text is served for channels only.');
+    if (target.form === 'txt' && target.scope !== 'channel') throw notFound('Text is available for channels only.');
     if (target.scope === 'channel') return this.#channel(target);
     return target.scope === 'station' ? this.#station(target) : this.#listener(target);
   }
@@ -140,7 +140,7 @@ export class Poll implements HttpService {
   }
 
   #listenerAnswer(session: ReadableSession | undefined, target: ReadTarget): ReadAnswer {
-    if (session === undefined) throw notFound('No listener has played with this metaid lately.');
+    if (session === undefined) throw notFound('No listener has played with this metaid recently.');
     const [type] = readTypes(target.query, false);
     const sync = readSync(target.query);
     const next = type === 'next' ? this.#feed.last(session.channel, 'next') : undefined;

@@ -169,9 +169,9 @@ export class Admission {
     if (this.#options.isBlocked?.(request.address) === true) return notAdmitted();
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
-      return retryLater('unavailable', 'Listeners cannot be authorized now.', this.#options.retrySeconds);
+      return retryLater('unavailable', 'Listeners cannot be authorized at the moment.', this.#options.retrySeconds);
     if (given !== undefined) return notAdmitted();
-    return new Refusal('unauthorized', 'This mount is not open to all.', {
+    return new Refusal('unauthorized', 'This mount requires authorization.', {
       headers: { 'WWW-Authenticate': 'Basic realm="airsplice", charset="UTF-8"' },
     });
   }
@@ -194,5 +194,5 @@ function overflowTarget(overflowUrl: string, path: string, url: string, below: s
 }
 
 function notAdmitted(): Refusal {
-  return new Refusal('not-admitted', 'This address does not let you in.');
+  return new Refusal('not-admitted', 'Your address is not admitted.');
 }

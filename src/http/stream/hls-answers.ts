@@ -61,7 +61,7 @@ export function sendPlaylist(
 /** @param file undefined: no such segment @throws Refusal not-found */
 export function sendFile(file: HlsFile | undefined, method: string | undefined, response: ServerResponse): void {
   if (file === undefined) {
-    throw new Refusal('not-found', 'There is no such segment, or it is gone.', {
+    throw new Refusal('not-found', 'This segment does not exist, or no longer does.', {
       headers: { 'Cache-Control': GONE_CACHE },
     });
   }

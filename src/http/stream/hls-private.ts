@@ -217,5 +217,5 @@ function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): str
 
 /** The player then begins anew with the multivariant playlist. */
 function unknownToken(): Refusal {
-  return new Refusal('not-admitted', 'No listener has this playlist: begin with the one above it, hls.m3u8.');
+  return new Refusal('not-admitted', 'This playlist belongs to no listener: begin with hls.m3u8.');
 }

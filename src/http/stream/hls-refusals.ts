@@ -9,7 +9,7 @@ export const RETRY_SECONDS = 2;
 /** @throws Refusal */
 export function refuseVorbis(mount: Mount): void {
   if (hlsPath(mount, mount.path) !== null) return;
-  throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
+  throw new Refusal('not-found', 'Vorbis is not served as HLS, only MP3, AAC, Opus and FLAC.');
 }
 
 export function noHls(): Refusal {
@@ -18,9 +18,9 @@ export function noHls(): Refusal {
 
 /** The process that cuts the segment does not answer in time. */
 export function notHereYet(): Refusal {
-  return retryLater('unavailable', 'This segment is not here yet.', RETRY_SECONDS);
+  return retryLater('unavailable', 'This segment is not yet available.', RETRY_SECONDS);
 }
 
 export function noSegment(): Refusal {
-  return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
+  return retryLater('unavailable', 'The playlist has no audio yet.', RETRY_SECONDS);
 }

@@ -181,14 +181,14 @@ export class HlsService implements HttpService {
   #enter(body: object, weight: number, request: IncomingMessage, response: ServerResponse): void {
     const { inFlight, proxies } = this.#parts;
     if (inFlight.enter(body, weight, proxies.originOf(request), response)) return;
-    throw retryLater('unavailable', 'Too much of the rewind is on its way already.', RETRY_SECONDS);
+    throw retryLater('unavailable', 'Too much of the rewind is already being sent.', RETRY_SECONDS);
   }
 
   #media(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
     const token = askedToken(request.url!);
     if (token === null) {
       if (mount.access !== 'open')
-        throw new Refusal('not-admitted', 'This mount is not open to all: begin with hls.m3u8.');
+        throw new Refusal('not-admitted', 'This mount requires authorization: begin with hls.m3u8.');
       this.#count(mount, request);
       this.#sendMedia(mount, request, response, null);
       return;

@@ -42,7 +42,7 @@ export class ListenerAcceptor {
       if (!this.#connections.begin(socket)) endWithProblem(socket, tooManyConnections(), headers);
       else if ('kind' in result) endWithProblem(socket, headRefusal(result), headers);
       else if (result.headers.has('transfer-encoding') && !isChunkedOnly(result.headers.get('transfer-encoding'))) {
-        endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), headers);
+        endWithProblem(socket, new Refusal('bad-request', 'The only supported transfer coding is chunked.'), headers);
       } else {
         const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
         const head = { ...result, path: mount.path };

@@ -295,5 +295,5 @@ export class Stream implements AlarmHandler {
 }
 
 function noAudio(): Refusal {
-  return retryLater('unavailable', 'This mount has no audio now.', RETRY_SECONDS);
+  return retryLater('unavailable', 'This mount has no audio at the moment.', RETRY_SECONDS);
 }

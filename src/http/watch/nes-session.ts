@@ -90,7 +90,7 @@ export class NesSession {
     else if (type === 'unsub') this.#unsub(id, request['path']);
     // Readers need no authentication.
     else if (type === 'reauth') this.#answer({ type, id });
-    else if (type === 'message') throw new Refusal('not-implemented', 'Nobody takes messages here');
+    else if (type === 'message') throw new Refusal('not-implemented', 'Messages are not accepted here');
     else if (type === 'request') {
       if (typeof request['method'] !== 'string') throw bad('Message missing method');
       if (typeof request['path'] !== 'string') throw bad('Message missing path');

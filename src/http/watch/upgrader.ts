@@ -68,7 +68,7 @@ export class Upgrader {
         request.method === 'GET'
           ? // RFC 6455, 4.4: the answer names the supported versions.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
-          : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', {
+          : new Refusal('method-not-allowed', 'A WebSocket handshake must use GET.', {
               headers: { Allow: WEBSOCKET_METHODS },
             });
       endWithProblem(socket as Socket, refusal, this.#headersOf(request));

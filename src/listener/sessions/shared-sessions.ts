@@ -83,7 +83,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
         else {
           const copy = this.#known(followed, ahead);
           if (copy !== null) resolve(copy);
-          else reject(retryLater('unavailable', 'A part of the server is being restarted.', RETRY_SECONDS));
+          else reject(retryLater('unavailable', 'Part of the server is restarting.', RETRY_SECONDS));
         }
       });
       if (!this.#parts.link.isOpen) this.#followed.giveUp(followed);

@@ -92,7 +92,7 @@ function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: Attem
     socket.destroy();
   };
   const deadline = setTimeout(() => {
-    failure = 'not taken in time';
+    failure = 'not accepted in time';
     socket.destroy();
   }, timeoutMs);
   socket.on('connect', () =>

@@ -104,7 +104,7 @@ function levelOf(what: string, text: string | undefined): LogLevel | undefined {
 }
 
 function noCommand(word: string): UsageError {
-  return new UsageError(`there is neither a command nor a file "${word}"${commandMeant(word)}`);
+  return new UsageError(`no such command or file: "${word}"${commandMeant(word)}`);
 }
 
 /** Whether this looks like a command rather than a file. */

@@ -50,7 +50,7 @@ const BAD_ORDERED: readonly (readonly [text: string, said: RegExp])[] = [
   ['null', /it: /],
   ['[]', /it: /],
   ['{}', /state: /],
-  [withNow({ song: 12345 }), /state\.now\.song: has to be a text/],
+  [withNow({ song: 12345 }), /state\.now\.song: must be a string/],
   [withNow({ song: null }), /state\.now\.song/],
   [withNow({ song: 'x'.repeat(65_537) }), /at most 65536 bytes/],
   [withNow({ cover: 'x'.repeat(65_537) }), /state\.now\.cover/],

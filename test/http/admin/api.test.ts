@@ -110,7 +110,7 @@ t.test('an act that is refused is a line too, at the pace of refusals, and is sh
   await until(() => refused('push title').length === 1, 5000);
   const about = { level: 'warn', address: '127.0.0.1', connection: /^[\d-]+$/, status: 403, outcome: 'refused' };
   t.match(refused('push title'), [
-    { ...about, user: 'reader', reason: 'missing right', why: 'This needs the right titles.' },
+    { ...about, user: 'reader', reason: 'missing right', why: 'This requires the right titles.' },
   ]);
 
   const foreign = { Authorization: ADMIN_LOGIN, Origin: 'http://evil.example' };

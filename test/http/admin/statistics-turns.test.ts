@@ -39,11 +39,11 @@ t.test('one is made at a time, places are held until a response is closed, what 
   t.match(refusal, { kind: 'unavailable', headers: { 'Retry-After': '2' } });
   await Promise.all(inTurn);
   t.equal(most, 1);
-  await t.rejects(turns.take(past, make), /Too many statistics/, 'answers that are made are held still');
+  await t.rejects(turns.take(past, make), /Too many requests for statistics/, 'answers that are made are held still');
   responses[0]!.destroy();
   await until(() => responses[0]!.closed, 5000);
   t.equal(await turns.take(past, make), 1);
-  await t.rejects(turns.take(responses.at(-2)!, make), /Too many statistics/, 'one place came free, not two');
+  await t.rejects(turns.take(responses.at(-2)!, make), /Too many requests for statistics/, 'one place came free, not two');
 });
 
 t.test('for one that has gone nothing is made, one that fails holds up nobody', async (t) => {
@@ -54,6 +54,6 @@ t.test('for one that has gone nothing is made, one that fails holds up nobody', 
   const made = turns.take(last, async () => 'made');
   gone.destroy();
   await t.rejects(failed, /no store/);
-  await t.rejects(nobody, /Nobody waits/);
+  await t.rejects(nobody, /client has disconnected/);
   t.equal(await made, 'made');
 });

@@ -221,7 +221,7 @@ t.test('times', { buffered: true }, async (t) => {
         'GET / HTTP/1.1\r\n',
         2000, // Node looks once a second, and not in the first.
       );
-      t.match(got, /did not come in time/);
+      t.match(got, /did not arrive in time/);
     })(),
     slow('an encoder that begins and then says nothing', 'SOURCE /', 60_000),
   ]);
@@ -258,7 +258,7 @@ t.test('a body that never comes, and an idle connection', { buffered: true }, as
   await idle.untilClosed();
   await stalled.untilClosed();
   t.equal(idle.answers().length, 1);
-  t.match(stalled.got, /did not come in time/);
+  t.match(stalled.got, /did not arrive in time/);
 });
 
 t.test("sizes of an encoder's head", { buffered: true }, async (t) => {
