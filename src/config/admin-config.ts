@@ -38,7 +38,7 @@ export function adminSchema(env: NodeJS.ProcessEnv) {
     error: 'must have a password or tokens',
   });
   const users = z.record(z.string().regex(/^[A-Za-z0-9._@-]{1,64}$/, { error: NAME_ERROR }), user, {
-    error: 'must be a map from names of users to options',
+    error: 'must be a map from user names to options',
   });
   return section({
     users: users.refine((all) => Object.keys(all).length <= 100, { error: 'must be at most 100 users' }).default({}),

@@ -72,7 +72,7 @@ function webhookSchema(env: NodeJS.ProcessEnv) {
 
 /** A signing key, as a KeyObject, which does not print it. */
 export function webhookSecret(env: NodeJS.ProcessEnv) {
-  const error = `must be env: and the name of an environment variable that holds a text of at least ${MIN_KEY_BYTES} bytes, or whsec_ and base64 of that`;
+  const error = `must be env: and the name of an environment variable that contains at least ${MIN_KEY_BYTES} bytes of text, or whsec_ and their base64`;
   return parsed(error, (text) => {
     const value = fromEnvironment(text, env) ?? '';
     const key = value.startsWith(PREFIX) ? Buffer.from(value.slice(PREFIX.length), 'base64') : Buffer.from(value);

@@ -91,7 +91,7 @@ function checkListenUrls(named: unknown, channels: readonly RawChannel[]): Findi
     .map(({ path }) => ({
       path,
       at: 'value',
-      message: 'is a listen URL of SHOUTcast, which shoutcastListenUrls serves',
+      message: 'is a SHOUTcast listen URL, which shoutcastListenUrls serves',
     }));
 }
 
@@ -128,7 +128,7 @@ function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
         { path: [...path, name], at: 'value', message: `must be more than sources.pieceSeconds (${pieceSeconds})` },
       ];
     }
-    const message = `must be less than ${name} (${preset} unless it is set)`;
+    const message = `must be less than ${name} (default: ${preset})`;
     return [{ path: ['sources', 'pieceSeconds'], at: 'value', message }];
   };
   const pulls = channels.flatMap(({ path, value }) =>
@@ -235,7 +235,7 @@ function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: No
   );
   if (demo === undefined) return [];
   const message =
-    `can be reached by others, while the channel ${demo.key} has a secret of the demo: change it, ` +
+    `is open to other machines, while the channel ${demo.key} has a demo secret: change it, ` +
     `or set demoSecretsInPublic to "${DEMO_SECRETS_CONSENT}"`;
   return items(member(raw, 'addresses'))
     .map(([index, address]) => ({ index, host: member(address, 'host') }))
@@ -259,16 +259,16 @@ function checkCluster(raw: unknown): Finding[] {
   const [url, origins, tapes] = ['url', 'origins', 'tapes'].map((name) => member(cluster, name));
   const hasOrigins = items(origins).length > 0;
   if (url === undefined && tapes === undefined) {
-    const message = 'is missing: without the url of Redis machines come to each other by it';
+    const message = 'is missing: without a Redis url machines reach each other by it';
     return [{ path: ['cluster', 'tapes'], at: 'key', message }];
   }
   if (url !== undefined && hasOrigins) {
-    return [{ path: ['cluster', 'origins'], at: 'key', message: 'are for machines without the url of Redis' }];
+    return [{ path: ['cluster', 'origins'], at: 'key', message: 'are for machines without a Redis url' }];
   }
   const port = member(tapes, 'port');
   const isTaken = items(member(raw, 'addresses')).some(([, address]) => member(address, 'port') === port);
   if (typeof port !== 'number' || port === 0 || !isTaken) return [];
-  const message = 'is the port of an address: other machines come to one of their own';
+  const message = 'is the port of an address: other machines need a separate port';
   return [{ path: ['cluster', 'tapes', 'port'], at: 'value', message }];
 }
 

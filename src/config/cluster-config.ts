@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 1024;
 /** redis:// or rediss:// with a host, and perhaps user, password and database. */
 const redisUrl = () => {
   const error = 'must be a redis:// or rediss:// URL';
-  const unreadable = 'must end with the number of a database, if with anything, and have %25 for a % in its password';
+  const unreadable = 'may end only with the number of a database, and must write a % in its password as %25';
   return z.string({ error }).refine(isRedisUrl, { error, abort: true }).refine(isReadable, { error: unreadable });
 };
 

@@ -27,20 +27,20 @@ const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
 // Replacements for messages of the parser that quote the file, or address programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
-  BAD_DIRECTIVE: 'A line that starts with % is not an option',
-  DUPLICATE_KEY: 'This name is used twice here',
-  MULTIPLE_DOCS: 'Only one document is read; take out the line ---',
+  BAD_DIRECTIVE: 'A line that starts with % is no option',
+  DUPLICATE_KEY: 'This name occurs twice here',
+  MULTIPLE_DOCS: 'Only one document is allowed; remove the line ---',
   NON_STRING_KEY: 'The name of an option must be plain text',
   BAD_DQ_ESCAPE: 'Invalid escape sequence after \\ in a text in double quotes',
   RESOURCE_EXHAUSTION: 'Too deeply nested',
-  TAG_RESOLVE_FAILED: 'Tags (words that start with !) are not used here; put a text that starts with ! in quotes',
+  TAG_RESOLVE_FAILED: 'Tags (words that start with !) are not supported; quote a text that starts with !',
   UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
 };
 
 /** How often an anchor may be used, even by aliases of aliases: enough for a thousand channels, but not for those that multiply endlessly. */
 const MAX_ALIASES = 3000;
 
-const UNQUOTED_VARIABLE = `Put \${…} in quotes here: within { } and [ ] YAML reads its brackets as structure`;
+const UNQUOTED_VARIABLE = `Quote \${…} here: within { } and [ ] YAML treats its braces as structure`;
 
 export class ConfigDocument {
   /** Plain data, variables filled in; undefined when `broken`. */
@@ -174,7 +174,7 @@ function fromEnvironment(text: string, env: NodeJS.ProcessEnv, report: (message:
       return '';
     }
     const value = otherwise === undefined ? env[name] : env[name] || otherwise;
-    if (value === undefined) report(`${name} is not set: this uses the environment variable of that name`);
+    if (value === undefined) report(`uses the environment variable ${name}, which is not set`);
     return value ?? '';
   });
 }

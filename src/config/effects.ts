@@ -10,9 +10,9 @@ export const EFFECTS = {
   /** For later connections, requests and listeners; existing ones keep the old value. */
   newcomers: 'for newcomers',
   /** From the channel's next tape on: current listeners were promised the old value. */
-  tape: 'from the next tape on',
+  tape: 'from the next tape',
   /** From the next title on. */
-  title: 'from the next title on',
+  title: 'from the next title',
   /** The switch changes sources as it does after the loss of one. */
   source: 'as any change of source',
   /** Only in a new process. */

@@ -33,7 +33,7 @@ export const seconds = (min: number, max: number) => {
 
 /** One line of text without control characters, since most texts become response headers. Lengths in characters. */
 export const text = (min: number, max: number) => {
-  const error = `must be text of ${min} to ${max} characters on one line (in quotes when it looks like a number)`;
+  const error = `must be text of ${min} to ${max} characters on one line (quoted if it looks like a number)`;
   return z
     .string({ error })
     .min(min, { error })
@@ -136,7 +136,7 @@ export function isTimezone(name: string): boolean {
 /** The name of a parameter whose value is masked in logs (base/secret-mask.ts). */
 export const secretName = () => {
   const error =
-    'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with a * before or after them for anything there';
+    'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with * before or after them as a wildcard';
   return z.string({ error }).regex(/^\*?[\w.~-]{1,64}\*?$/, { error });
 };
 

@@ -92,7 +92,7 @@ function read(path: string): string {
   if (isUtf8(bytes)) return text;
   const lines = text.slice(0, text.indexOf('\ufffd')).split('\n');
   const end = { line: lines.length, column: lines.at(-1)!.length + 1, path: '' };
-  throw new ConfigError(path, [{ ...end, message: 'This is not UTF-8: save the file in that encoding' }]);
+  throw new ConfigError(path, [{ ...end, message: 'The file is not UTF-8: save it in that encoding' }]);
 }
 
 function bytesOf(path: string): Buffer {

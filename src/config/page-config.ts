@@ -43,7 +43,7 @@ export function endOf(path: string): string {
 }
 
 export function pageSchema(folder: string) {
-  const error = 'must be a map from languages (nl, pt-BR) to files';
+  const error = 'must be a map from language tags (nl, pt-BR) to files';
   const linkUrl = checked(
     'must be an http:// or https:// URL, or mailto: with an address',
     (value) => webUrl().safeParse(value).success || /^mailto:[^\s<>"]{3,320}$/.test(value),
@@ -99,7 +99,7 @@ export function readLanguage(path: string | URL): Readonly<Record<string, string
       throw new Error(`${JSON.stringify(name.slice(0, 40))} is not a text${meant(name, known)}`);
     if (typeof value !== 'string' || value.length > MAX_TEXT_CHARACTERS)
       throw new Error(`${name} is not text of at most ${MAX_TEXT_CHARACTERS} characters`);
-    if (name === 'dir' && value !== 'ltr' && value !== 'rtl') throw new Error('dir is ltr or rtl');
+    if (name === 'dir' && value !== 'ltr' && value !== 'rtl') throw new Error('dir must be ltr or rtl');
   }
   return texts as Record<string, string>;
 }

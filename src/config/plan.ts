@@ -92,7 +92,7 @@ function compareChannels(live: LoadedConfig, next: LoadedConfig, changes: Planne
   };
   for (const key of before.keys()) {
     if (after.has(key)) continue;
-    const note = 'its listeners and watchers are ended politely';
+    const note = 'its listeners and watchers are disconnected cleanly';
     changes.push({ path: pathOf(key, live).join('.'), kind: 'removed', effect: 'now', note });
   }
   for (const [key, config] of after) {
@@ -123,14 +123,14 @@ function compareSources(
   const pathAt = (i: number) => `${path.join('.')}.sources[${i}]`;
   for (const i of gone) {
     const { type } = before.sources[i]!;
-    const note = type === 'encoder' ? 'a connected encoder is cut' : undefined;
+    const note = type === 'encoder' ? 'a connected encoder is disconnected' : undefined;
     changes.push({ path: pathAt(i), kind: 'removed', before: type, after: 'none', effect: 'source', note });
   }
   for (const [i, { next, from, isAnew }] of steps.entries()) {
     if (from === null) {
       changes.push({ path: pathAt(i), kind: 'added', before: 'none', after: next.type, effect: 'source' });
     } else if (isAnew) {
-      changes.push({ path: pathAt(i), kind: 'changed', effect: 'source', note: 'it is pulled anew' });
+      changes.push({ path: pathAt(i), kind: 'changed', effect: 'source', note: 'it is pulled again' });
     } else compareKept(pathAt(i), before.sources[from]!, next, changes);
   }
   if (isReordered({ steps, gone })) {

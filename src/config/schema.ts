@@ -208,20 +208,20 @@ export function configSchema(context: ConfigContext) {
         .record(
           text(1, 100),
           z.union([z.literal('all'), seconds(0, 60)], { error: 'must be all or a number of seconds from 0 to 60' }),
-          { error: 'must be a map from texts of user agents to all or seconds' },
+          { error: 'must be a map from parts of user agents to all or seconds' },
         )
         .transform((own) => ({ ...SHOWS_ON_READING, ...own }))
         .prefault({}),
       endsOnFormatChange: z
         .record(text(1, 100), list(choice(FORMATS), 0, FORMATS.length), {
-          error: 'must be a map from texts of user agents to lists of mp3, aac and ogg',
+          error: 'must be a map from parts of user agents to lists of mp3, aac and ogg',
         })
         .transform((own) => ({ ...ENDS_ON_FORMAT_CHANGE, ...own }))
         .prefault({}),
       hls: hlsSchema().prefault({}),
       headers: z
         .record(
-          z.string().regex(HEADER_NAME, { error: 'must be a header name, and none that frames the stream' }),
+          z.string().regex(HEADER_NAME, { error: 'must be a header name that does not affect framing of the stream' }),
           text(0, 1024),
           { error: 'must be a map from header names to texts' },
         )

@@ -50,12 +50,12 @@ export function parseSecret(
 
 /** Names a variable in an error. Text that does not look like a name is left out: it may be the secret itself. */
 function named(variable: string): string {
-  return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? variable : 'the environment variable that this names';
+  return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? variable : 'the environment variable named here';
 }
 
 /** The zod type of a secret: text in, Secret out. */
 export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => string | null) {
-  return z.string({ error: 'must be text: env:NAME or sha256:<64 hexadecimal digits>' }).transform((text, context) => {
+  return z.string({ error: 'must be a string: env:NAME or sha256:<64 hexadecimal digits>' }).transform((text, context) => {
     const secret = parseSecret(text, env, judge);
     if (!('problem' in secret)) return secret;
     context.addIssue({ code: 'custom', message: secret.problem });
@@ -74,11 +74,11 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
  * null: it could.
  */
 export function misread(text: string): string | null {
-  if (text.includes(':')) return 'must not hold a colon: encoders write user:password';
+  if (text.includes(':')) return 'must not contain a colon: encoders write user:password';
   if (/^[/!]/.test(text)) return 'must not begin with / or !: encoders write /mount:password and !POKE';
   if (METHODS.test(text) || REQUEST.test(text)) return 'must not look like the first line of an HTTP request';
   if (PROXIED.test(text)) return 'must not look like the first line of the PROXY protocol';
-  return CONTROL.test(text) ? 'must not hold control characters or a line end' : null;
+  return CONTROL.test(text) ? 'must not contain control characters or line breaks' : null;
 }
 
 /** The zod type of an encoder's password. */

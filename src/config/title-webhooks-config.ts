@@ -64,12 +64,12 @@ export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
     token: tokenSchema(env).optional(),
     parameters: z
       .record(text(1, 64), parameterSchema(env), { error: 'must be a map from names to texts or env:NAME' })
-      .refine((all) => Object.keys(all).length <= 32, { error: 'must have 32 parameters at most' })
+      .refine((all) => Object.keys(all).length <= 32, { error: 'must have at most 32 parameters' })
       .optional(),
     text: template(1024).optional(),
     method: choice(['GET', 'POST']).optional(),
     body: bodyTemplate().optional(),
-    contentType: checked('must be 1 to 255 characters of ASCII', (value) => /^[ -~]{1,255}$/.test(value)).optional(),
+    contentType: checked('must be 1 to 255 ASCII characters', (value) => /^[ -~]{1,255}$/.test(value)).optional(),
     on: list(choice(['now', 'next']), 1, 2).default(['now']),
     // Absent: all.
     etypes: list(etypeRange(), 1, 16).optional(),
@@ -90,7 +90,7 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   const isSocket = typeof url === 'string' && /^(?:tcp|udp):/.test(url);
   if (url === undefined && SERVICE_URLS[format] === undefined) problems.push(['url', 'is missing']);
   else if (url !== undefined && isSocket !== (format === 'rds')) {
-    problems.push(['url', format === 'rds' ? 'must be tcp://host:port or udp://host:port' : 'is for format: rds']);
+    problems.push(['url', format === 'rds' ? 'must be tcp://host:port or udp://host:port' : 'needs format: rds']);
   }
   for (const [name, formats] of Object.entries(ONLY_FOR)) {
     if (options[name] !== undefined && !formats.includes(format)) {
@@ -102,15 +102,15 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   if (missing.length > 0) problems.push(['parameters', `must have ${missing.join(', ')}`]);
   for (const [name, texts] of Object.entries({ url: [url], parameters: Object.values(parameters) })) {
     const hasPlaces = texts.some((value) => typeof value === 'string' && placesOf(value).length > 0);
-    if (hasPlaces && format !== 'custom') problems.push([name, 'has places in braces, which are for format: custom']);
+    if (hasPlaces && format !== 'custom') problems.push([name, 'has placeholders in braces, which are for format: custom']);
   }
   if (format === 'mastodon' && options['token'] === undefined) problems.push(['token', 'is missing']);
-  if (options['body'] !== undefined && options['method'] === 'GET') problems.push(['body', 'is for method: POST']);
+  if (options['body'] !== undefined && options['method'] === 'GET') problems.push(['body', 'needs method: POST']);
   return problems;
 }
 
 const URL_ERROR =
-  'must be an http:// or https:// URL without user and password, with places in braces in its path and query only, or tcp://host:port, udp://host:port';
+  'must be an http:// or https:// URL without user and password, with placeholders in braces only in its path and query, or tcp://host:port, udp://host:port';
 
 /** A URL with placeholders in its path and query only. */
 const titleUrl = () =>
@@ -123,7 +123,7 @@ const titleUrl = () =>
     );
   }).refine(hasKnownPlaces, { error: PLACES_ERROR });
 
-const PLACES_ERROR = `may have only these in braces: ${TITLE_PLACES.join(', ')}`;
+const PLACES_ERROR = `may contain only these placeholders in braces: ${TITLE_PLACES.join(', ')}`;
 
 const hasKnownPlaces = (value: string) => placesOf(value).every((name) => TITLE_PLACES.includes(name as TitlePlace));
 
@@ -137,7 +137,7 @@ const bodyTemplate = () =>
 
 /** A token for a header: printable ASCII. */
 function tokenSchema(env: NodeJS.ProcessEnv) {
-  const error = 'must be env: and the name of an environment variable that holds characters of ASCII';
+  const error = 'must be env: and the name of an environment variable that contains ASCII characters';
   return passwordSchema(env).refine((token) => /^[ -~]+$/.test(token.reveal()), { error });
 }
 

@@ -137,7 +137,7 @@ export const keptSchema = z.looseObject({
       error: 'are not in order',
     })
     .refine((segments) => segments.every(({ name, number }) => numberIn(name) === number), {
-      error: 'have names with other numbers',
+      error: 'have names with different numbers',
     }),
 });
 
@@ -178,7 +178,7 @@ export const rewindSchema = z.looseObject({
 /** Throws CheckError, which names the invalid member. */
 export function readSegment(value: unknown): HlsSegmentFacts {
   const facts = must<HlsSegmentFacts>(segmentSchema, value);
-  if (numberIn(facts.name) !== facts.number) throw new CheckError('its name has another number');
+  if (numberIn(facts.name) !== facts.number) throw new CheckError('its name has a different number');
   return facts;
 }
 

@@ -137,7 +137,7 @@ t.test('a name, a token, a password, limits and policies: nobody is cut', async 
   await all.encoder.over();
 });
 
-t.test('a channel comes, another goes: its listeners and watchers are ended politely, all others stay', async (t) => {
+t.test('a channel comes, another goes: its listeners and watchers are disconnected cleanly, all others stay', async (t) => {
   const server = await startServer(t, yaml({ more: `      gone: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }` }));
   const all = await new Bystanders(t, server).here();
   t.equal(await status(t, server, 'GET /metadata/channel/gone.json'), 204);

@@ -28,13 +28,13 @@ t.test('what is enough, and its defaults', async (t) => {
 t.test('mistakes', async (t) => {
   const wrong = (cluster: string, message: RegExp, more = '') =>
     t.throws(() => load(t, cluster, more), { message }, cluster);
-  wrong('{ node: a }', /cluster\.tapes: is missing: without the url of Redis machines come to each other by it/);
+  wrong('{ node: a }', /cluster\.tapes: is missing: without a Redis url machines reach each other by it/);
   wrong('{ node: a, origins: [http://h:1] }', /cluster\.tapes: is missing/);
   wrong(`{ node: a, url: redis://h, origins: [http://h:1], ${TAPES} }`, /cluster\.origins: are for machines without/);
   wrong(`{ node: a, origins: [redis://h:1], ${TAPES} }`, /cluster\.origins\[0\]: must be/);
   wrong('{ url: "http://:p4ssw0rd@h", node: a }', /^(?!.*p4ssw0rd).*cluster\.url: must be a redis/);
   for (const url of ['redis://h/first', 'rediss://h/0/', 'redis://h/1.5', 'rediss://:50%off@h', 'redis://a%zz@h']) {
-    const message = /must end with the number of a database, if with anything, and have %25 for a % in its password/;
+    const message = /may end only with the number of a database, and must write a % in its password as %25/;
     wrong(`{ node: a, url: "${url}" }`, message);
     wrong(`{ node: a, url: redis://h, sentinels: ["${url}"] }`, message);
   }

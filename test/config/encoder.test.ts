@@ -27,10 +27,10 @@ function problems(t: Test, encoder: string, password?: string, addresses?: strin
 }
 
 const AT = 'stations.s.channels.c.sources[0]';
-const COLON = 'must not hold a colon: encoders write user:password';
+const COLON = 'must not contain a colon: encoders write user:password';
 const BEGINS = 'must not begin with / or !: encoders write /mount:password and !POKE';
 const REQUEST = 'must not look like the first line of an HTTP request';
-const CONTROL = 'must not hold control characters or a line end';
+const CONTROL = 'must not contain control characters or line breaks';
 
 t.test('passwords that no SHOUTcast encoder could say are refused where they are known', async (t) => {
   const table: readonly [string, string][] = [

@@ -174,7 +174,7 @@ stations:
       '3:11 addresses[0].port',
       '5:11 addresses[1].port',
       '6:19 addresses[1].roles[1]',
-      '9:3 : This name is used twice here',
+      '9:3 : This name occurs twice here',
       '9:10 log.level',
       '10:10 shutdown',
       '13:15 streams.lagSeconds',
@@ -221,7 +221,7 @@ t.test('sentences are for a person', async (t) => {
   ]);
   t.strictSame(problems(t, 'stations:\n  st:\n    name: 104.6\n'), [
     '2:3 stations.st.channels: is missing; must be a map from keys to options',
-    '3:11 stations.st.name: must be text of 0 to 255 characters on one line (in quotes when it looks like a number)',
+    '3:11 stations.st.name: must be text of 0 to 255 characters on one line (quoted if it looks like a number)',
   ]);
   t.match(problems(t, 'statistics: { countryFile: none.mmdb }\n'), [
     /^1:28 statistics.countryFile: must be a file that can be read \(relative to .*\), or ""$/,
@@ -317,7 +317,7 @@ t.test(
       channel(`sources: [{ type: pull, url: 'http://a/'${stall} }]`).replace(/ *sources: \[\{ type: file[^\n]*\n/, '');
     t.strictSame(problems(t, 'sources:\n  pieceSeconds: 14.99\n'), []);
     t.strictSame(problems(t, 'sources:\n  pieceSeconds: 15\n'), [
-      '2:17 sources.pieceSeconds: must be less than bodyTimeoutSeconds (15 unless it is set)',
+      '2:17 sources.pieceSeconds: must be less than bodyTimeoutSeconds (default: 15)',
     ]);
     t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10.01\n'), []);
     t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10\n'), [
@@ -328,7 +328,7 @@ t.test(
       /sources\[0\].stallSeconds: must be more than sources.pieceSeconds \(10\)/,
     ]);
     t.match(problems(t, `sources: { pieceSeconds: 20, bodyTimeoutSeconds: 30 }\n${pull('')}`), [
-      /sources.pieceSeconds: must be less than stallSeconds \(15 unless it is set\)/,
+      /sources.pieceSeconds: must be less than stallSeconds \(default: 15\)/,
     ]);
     t.match(problems(t, `sources: { pieceSeconds: text }\n`), [/pieceSeconds: must be/], 'reported once');
   },
@@ -350,7 +350,7 @@ ${channel(`name: "\${NUMBER}"\npublic: \${YES}`)}`;
   ]);
 
   t.strictSame(problems(t, `addresses:\n  - host: \${HOST}\n    port: \${PO RT}\n`), [
-    '2:11 addresses[0].host: HOST is not set: this uses the environment variable of that name',
+    '2:11 addresses[0].host: uses the environment variable HOST, which is not set',
     `3:11 addresses[0].port: must name a variable as \${NAME} or \${NAME:-default}`,
   ]);
   t.match(problems(t, `addresses:\n  - { host: localhost, port: "\${PORT}" }\n`, { PORT: '1' }), [
@@ -397,7 +397,7 @@ t.test(
   async (t) => {
     const mounts = 'mounts: [/live/, /;, /;stream.mp3, /live;, /live/;x, /stream/1, /stream/1/, /stream/1x, /other;]';
     t.strictSame(problems(t, channel(mounts)), []);
-    const taken = 'is a listen URL of SHOUTcast, which shoutcastListenUrls serves';
+    const taken = 'is a SHOUTcast listen URL, which shoutcastListenUrls serves';
     const found = problems(t, `${channel(mounts)}shoutcastListenUrls: live\n`);
     t.strictSame(
       found.map((line) => line.replace(/^\S+ stations\.st\.channels\.live\./, '')),
@@ -468,7 +468,7 @@ t.test('demo secrets on an address that others can reach', async (t) => {
       const expected = problems(t, at(host, secret), env);
       t.match(
         expected,
-        [/^3:13 addresses\[0\].host: can be reached by others, while the channel live has a secret/],
+        [/^3:13 addresses\[0\].host: is open to other machines, while the channel live has a demo secret/],
         `${host} ${secret}`,
       );
       t.equal(expected.length, 1);
@@ -482,7 +482,7 @@ t.test('demo secrets on an address that others can reach', async (t) => {
   t.strictSame(problems(t, at('0.0.0.0', 'env:OWN'), env), []);
   const encoder = channel().replace('{ type: file, path: tone.mp3 }', '{ type: encoder, password: demo-source }');
   t.match(problems(t, `addresses: [{ host: "::", port: 0 }]\n${encoder}`), [
-    /^1:21 addresses\[0\].host: can be reached/,
+    /^1:21 addresses\[0\].host: is open to other machines/,
   ]);
 });
 
@@ -539,7 +539,7 @@ t.test(
   'a file that is not UTF-8 is refused where it begins to be another: else names would come out wrong',
   async (t) => {
     const text = 'log: { level: info }\npage: { name: Müsli }\n';
-    const message = 'This is not UTF-8: save the file in that encoding';
+    const message = 'The file is not UTF-8: save it in that encoding';
     const file = join(
       t.testdir({ 'latin.yaml': Buffer.from(text, 'latin1'), 'wide.yaml': Buffer.from(`\ufeff${text}`, 'utf16le') }),
       'x',

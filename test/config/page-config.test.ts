@@ -67,7 +67,7 @@ t.test('languages by files', async (t) => {
   const nl = write('nl.json', '{"language":"Nederlands"}');
   for (const language of ['nl', 'pt-BR', 'gsw']) t.equal(problem({ languages: { [language]: nl } }), null, language);
   for (const language of ['NL', 'x', 'nl_BE', '"><b>'])
-    t.match(problem({ languages: { [language]: nl } }), /must be a map from languages/, language);
+    t.match(problem({ languages: { [language]: nl } }), /must be a map from language tags/, language);
   const bad = write('bad.json', '{"paly":"x"}');
   t.match(problem({ languages: { nl: bad } }), /^page\.languages\.nl must be a file of texts: "paly" is not a text/);
   const latin = write('latin.json', Buffer.from('{"play":"Écouter"}', 'latin1'));

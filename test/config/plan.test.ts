@@ -60,7 +60,7 @@ t.test('the same twice: nothing changes, whatever the file looks like', async (t
 t.test('what stands there and what will', async (t) => {
   t.same(lines(BASE, `limits: { listeners: 5 }\nstreams: { lagSeconds: 40 }\n${BASE}`), [
     '~ limits.listeners: 20000 → 5 (for newcomers)',
-    '~ streams.lagSeconds: 30 → 40 (from the next tape on)',
+    '~ streams.lagSeconds: 30 → 40 (from the next tape)',
   ]);
   t.same(lines(BASE, BASE.replace('name: House', 'timezone: Europe/Zurich')), [
     '~ stations.house.name: "House" → "" (at once)',
@@ -78,7 +78,7 @@ t.test('what stands there and what will', async (t) => {
 
 t.test('channels come, go, and move between stations', async (t) => {
   const gone = BASE.replace(/ +music:.*\n/, '');
-  t.same(lines(BASE, gone), ['- stations.house.channels.music (its listeners and watchers are ended politely)']);
+  t.same(lines(BASE, gone), ['- stations.house.channels.music (its listeners and watchers are disconnected cleanly)']);
   t.same(lines(gone, BASE), ['+ stations.house.channels.music (at once)']);
   const moved = BASE.replace('      music:', '  other:\n    channels:\n      music:');
   t.same(lines(BASE, moved), [
@@ -96,12 +96,12 @@ t.test('sources are known by what they are, wherever they stand', async (t) => {
   const pull = (path: string, more = '') => `{ type: pull, url: 'http://a.example/${path}'${more} }`;
   t.same(lines(BASE, having(file, encoder)), [`~ ${place} (another order of preference)`]);
   t.same(lines(BASE, having(file)), [
-    `- ${place}[0]: "encoder" → "none" (a connected encoder is cut)`.replaceAll('"', ''),
+    `- ${place}[0]: "encoder" → "none" (a connected encoder is disconnected)`.replaceAll('"', ''),
   ]);
   t.same(lines(BASE, having(encoder.replace('demo-source', 'studio-token'), file)), [
     `~ ${place}[0].password (for the next encoder; a connected one stays)`,
   ]);
-  t.same(lines(having(pull('x')), having(pull('x', ', stallSeconds: 20'))), [`~ ${place}[0] (it is pulled anew)`]);
+  t.same(lines(having(pull('x')), having(pull('x', ', stallSeconds: 20'))), [`~ ${place}[0] (it is pulled again)`]);
   t.same(lines(having(pull('x')), having(pull('x', ', titleOffsetMs: 20'))), [
     `~ ${place}[0].titleOffsetMs: default → 20 (at once)`,
   ]);
@@ -164,7 +164,7 @@ t.test('keys that every object inherits are keys like others', async (t) => {
   ]);
   t.same(lines(keyed, gone), [
     '- stations.constructor (its watchers are closed)',
-    '- stations.constructor.channels.toString (its listeners and watchers are ended politely)',
+    '- stations.constructor.channels.toString (its listeners and watchers are disconnected cleanly)',
   ]);
   const reading = (name: string) => `streams: { showsOnReading: { ${name}: 1 } }\n${BASE}`;
   t.same(lines(BASE, reading('constructor')), ['+ streams.showsOnReading.constructor: default → 1 (for newcomers)']);

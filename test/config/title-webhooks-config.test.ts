@@ -20,7 +20,7 @@ t.test('what each format needs', async (t) => {
   t.strictSame(problems({ format: 'radiode', parameters: { broadcast: 'x', apikey: 'env:TOKEN' } }), {});
   t.strictSame(problems({ format: 'mastodon', url: URL }), { token: 'is missing' });
   t.match(problems({ format: 'rds', url: URL }), { url: /tcp:/ });
-  t.match(problems({ url: 'tcp://10.0.0.1:4001' }), { url: 'is for format: rds' });
+  t.match(problems({ url: 'tcp://10.0.0.1:4001' }), { url: 'needs format: rds' });
   for (const url of ['tcp://10.0.0.1:4001', 'udp://rds.example:1', 'udp://[::1]:65535']) {
     t.strictSame(problems({ format: 'rds', url }), {}, url);
   }
@@ -40,28 +40,28 @@ t.test('what each format needs', async (t) => {
 t.test('what is for other formats', async (t) => {
   const others = { secret: 'env:SIGNING', token: 'env:TOKEN', parameters: { a: 'b' }, method: 'GET', body: 'x' };
   for (const [name, value] of Object.entries(others)) {
-    t.match(problems({ url: URL, format: 'discord', [name]: value }), { [name]: /^is for format: / }, name);
+    t.match(problems({ url: URL, format: 'discord', [name]: value }), { [name]: /^needs format: / }, name);
     t.strictSame(problems({ url: URL, format: 'custom', [name]: value }), {}, name);
   }
-  t.match(problems({ url: URL, text: 'x' }), { text: 'is for format: discord, mastodon, rds' });
-  t.match(problems({ url: URL, format: 'custom', method: 'GET', body: 'x' }), { body: 'is for method: POST' });
+  t.match(problems({ url: URL, text: 'x' }), { text: 'needs format: discord, mastodon, rds' });
+  t.match(problems({ url: URL, format: 'custom', method: 'GET', body: 'x' }), { body: 'needs method: POST' });
 });
 
 t.test('templates have known places only, and none in the host of a URL', async (t) => {
-  t.match(problems({ url: URL, format: 'discord', text: '{artists}' }), { text: /^may have only these/ });
-  t.match(problems({ url: URL, format: 'custom', body: '{ "x": "{titel}" }' }), { body: /^may have only these/ });
+  t.match(problems({ url: URL, format: 'discord', text: '{artists}' }), { text: /^may contain only these/ });
+  t.match(problems({ url: URL, format: 'custom', body: '{ "x": "{titel}" }' }), { body: /^may contain only these/ });
   t.strictSame(problems({ url: `${URL}/{station}?{song}`, format: 'custom', body: '{ "x": "{title}" }' }), {});
   t.match(problems({ url: 'https://{station}.example/', format: 'custom' }), {
-    url: /^must be .* path and query only/,
+    url: /^must be .* only in its path and query/,
   });
-  t.match(problems({ url: `${URL}/{stations}`, format: 'custom' }), { url: /^may have only these/ });
+  t.match(problems({ url: `${URL}/{stations}`, format: 'custom' }), { url: /^may contain only these/ });
   for (const more of [{}, { format: 'discord' }, { format: 'mastodon', token: 'env:TOKEN' }]) {
     t.match(problems({ url: `${URL}/{station}`, ...more }), { url: /for format: custom$/ });
   }
   const keys = { partnerId: 'a', partnerKey: 'b' };
   t.match(problems({ format: 'tunein', parameters: { ...keys, id: '{id}' } }), { parameters: /for format: custom$/ });
   t.strictSame(problems({ url: URL, format: 'custom', parameters: { a: '{id}', b: '{}' } }), {});
-  t.match(problems({ url: URL, format: 'custom', parameters: { a: '{ids}' } }), { 'parameters.a': /^may have only/ });
+  t.match(problems({ url: URL, format: 'custom', parameters: { a: '{ids}' } }), { 'parameters.a': /^may contain only/ });
   t.strictSame(problems({ url: URL, format: 'discord', text: 'x'.repeat(1024) }), {});
   t.match(problems({ url: URL, format: 'discord', text: 'x'.repeat(1025) }), { text: /^must be/ });
   t.strictSame(problems({ url: URL, format: 'custom', body: 'x'.repeat(16_384) }), {});

@@ -40,7 +40,7 @@ export function concernedBy({ changes }: ReloadPlan): Concerned {
     sources.set(key, change);
     if (kind === 'removed') change.gone.add(Number(place));
     if (kind === 'removed' && before === 'encoder') encoders.add(key);
-    if (kind === 'changed' && note === 'it is pulled anew') change.anew.add(Number(place));
+    if (kind === 'changed' && note === 'it is pulled again') change.anew.add(Number(place));
   }
   return { channels, stations, encoders, sources };
 }

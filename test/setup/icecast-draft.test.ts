@@ -188,7 +188,7 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
     /the alias \/x .* leads to no mount/,
     /the alias \/live .* is a mount already/,
     /<mount><hidden>.*every channel is in the statistics/,
-    /\/live: its password must not hold a colon/,
+    /\/live: its password must not contain a colon/,
   ])
     t.match(file.lost, words);
   t.notMatch(file.text, /a:b/);

@@ -39,7 +39,7 @@ export function pairProblem(cert: Buffer, key: Buffer): string | undefined {
 
 const domain = () =>
   checked(
-    'must be a host name in lower case, as radio.example.org; for a wildcard or an IP address use certFile',
+    'must be a host name in lower case, such as radio.example.org; for a wildcard or an IP address use certFile',
     (value) => DOMAIN.test(value) && isIP(value) === 0,
   );
 
@@ -47,7 +47,7 @@ const domain = () =>
 function acmeSchema({ env, folder }: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
     domains: list(domain(), 1, MAX_DOMAINS).refine((all) => new Set(all).size === all.length, {
-      error: 'must name each host once',
+      error: 'must list each host once',
     }),
     email: checked('must be an e-mail address', (value) => EMAIL.test(value)).optional(),
     directoryUrl: webUrl().default(LETS_ENCRYPT),
@@ -75,7 +75,7 @@ export function tlsSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
     sharePort: flag().optional(),
   }).superRefine(({ certFile, keyFile, acme }, { addIssue }) => {
     if (acme !== undefined && (certFile ?? keyFile) !== undefined) {
-      addIssue({ code: 'custom', message: 'has certFile and keyFile, or acme, not both' });
+      addIssue({ code: 'custom', message: 'needs either certFile and keyFile, or acme, not both' });
     } else if (acme === undefined && (certFile ?? keyFile) === undefined) {
       addIssue({ code: 'custom', message: 'needs certFile and keyFile, or acme' });
     } else if (acme === undefined && (certFile === undefined || keyFile === undefined)) {
@@ -106,7 +106,7 @@ export function checkAcme(
     const problem = (path: readonly (string | number)[], message: string) =>
       addIssue({ code: 'custom', path: [index, 'tls', 'acme', ...path], message });
     if (!hasPlain) {
-      problem([], 'needs an address without tls (or with sharePort), to which port 80 of its domains leads');
+      problem([], 'needs an address without tls (or with sharePort) that port 80 of its domains reaches');
     }
     for (const [at, name] of acme.domains.entries()) {
       const owner = owners.get(name);
@@ -115,7 +115,7 @@ export function checkAcme(
         const other = `addresses.${owner.index}`;
         problem(
           ['domains', at],
-          `stands in another certificate (${other}): write the same acme at both, or other domains`,
+          `is already in another certificate (${other}): write the same acme in both, or other domains`,
         );
       }
     }

@@ -10,13 +10,13 @@ export function streamInfoSchema() {
   return section({
     mainStreamUrl: headerUrl().optional(),
     logo: headerUrl().optional(),
-    countryCode: matching(/^[A-Z]{2}$/, 'must be a country of ISO 3166-1 in two capitals, such as AT').optional(),
+    countryCode: matching(/^[A-Z]{2}$/, 'must be an ISO 3166-1 country in two capital letters, such as AT').optional(),
     subdivisionCode: matching(
       /^[A-Z]{2}-[A-Z0-9]{1,3}$/,
-      'must be a subdivision of ISO 3166-2, such as AT-1',
+      'must be an ISO 3166-2 subdivision, such as AT-1',
     ).optional(),
     languageCodes: list(
-      matching(/^[a-z]{2,3}$/, 'must be a language of ISO 639 in two or three small letters, such as de or deu'),
+      matching(/^[a-z]{2,3}$/, 'must be an ISO 639 language in two or three lower-case letters, such as de or deu'),
       1,
       16,
     ).optional(),
@@ -35,7 +35,7 @@ export function streamInfoSchema() {
 
 const headerUrl = () =>
   checked(
-    'must be an http:// or https:// URL of at most 1024 characters in ASCII, without blanks, user and password',
+    'must be an http:// or https:// URL of at most 1024 ASCII characters, without spaces, user and password',
     (value) => /^[\x21-\x7e]{1,1024}$/.test(value) && webUrl().safeParse(value).success,
   );
 

@@ -28,7 +28,7 @@ export function fileSchema(folder: string, audioProblem: (path: string) => strin
     }),
     titles: list(titleSchema(), 0, MAX_TITLES)
       .refine((titles) => titles.every(({ at }, i) => i === 0 || !(at <= titles[i - 1]!.at)), {
-        error: 'must be in the order of their places (at), of which each is another',
+        error: 'must be in ascending order of at, without duplicates',
         when: ({ value }) => Array.isArray(value) && value.every((title) => onAnyMap({ value: title })),
       })
       .default([]),

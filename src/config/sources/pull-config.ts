@@ -41,7 +41,7 @@ export const sourcesSchema = section({
 }).prefault({});
 
 const URL_ERROR =
-  'must be an http:// or https:// URL of at most 4096 characters (% in its user or password as %25), or a list of 1 to 8 such';
+  'must be an http:// or https:// URL of at most 4096 characters (% in its user or password as %25), or a list of 1 to 8 of them';
 
 /** A password to be sent. */
 export interface Password {

@@ -90,7 +90,7 @@ t.test('the addresses together', async (t) => {
   t.equal(problems([PLAIN, withTls(acme('a.test, b.test')), withTls(acme('b.test, a.test'), 8443)].join()), null);
   t.equal(problems([PLAIN, withTls(acme('a.test')), withTls(acme('b.test'), 8443)].join()), null);
   const overlap = problems([PLAIN, withTls(acme('a.test, b.test')), withTls(acme('c.test, b.test'), 8443)].join());
-  t.match(overlap, /addresses\[?.?2\]?\.tls\.acme\.domains.*stands in another certificate \(addresses\.1\)/);
+  t.match(overlap, /addresses\[?.?2\]?\.tls\.acme\.domains.*is already in another certificate \(addresses\.1\)/);
 });
 
 t.test('names of files', async (t) => {

@@ -36,7 +36,7 @@ t.test('what a title may be', async (t) => {
 });
 
 t.test('they stand in the order of their places', async (t) => {
-  const message = 'titles: must be in the order of their places (at), of which each is another';
+  const message = 'titles: must be in ascending order of at, without duplicates';
   t.strictSame(problems(t, '[{ at: 3, song: a }, { at: 2, song: b }]'), [message]);
   t.strictSame(problems(t, '[{ song: a }, { song: b }]'), [message]);
   t.strictSame(problems(t, '[{ at: x, song: a }, { at: 2, song: b }]'), [

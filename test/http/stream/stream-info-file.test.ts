@@ -90,14 +90,14 @@ page: { logo: ${logo} }`,
 });
 
 const BAD: Readonly<Record<string, RegExp>> = {
-  '{ countryCode: Austria }': /countryCode: must be a country of ISO 3166-1/,
+  '{ countryCode: Austria }': /countryCode: must be an ISO 3166-1 country/,
   '{ countryCode: AT, subdivisionCode: DE-BY }': /subdivisionCode: must be a subdivision of countryCode/,
-  '{ languageCodes: [German] }': /languageCodes\[0\]: must be a language of ISO 639/,
+  '{ languageCodes: [German] }': /languageCodes\[0\]: must be an ISO 639 language/,
   '{ languageCodes: [] }': /languageCodes: must be a list of 1 to 16 items/,
   '{ geoLatLong: [91, 0] }': /geoLatLong\[0\]: must be a number of degrees from -90 to 90/,
   '{ geoLatLong: [0] }': /geoLatLong: must be a list of latitude and longitude/,
   "{ logo: 'https://x.example/ä.png' }":
-    /logo: must be an http:\/\/ or https:\/\/ URL of at most 1024 characters in ASCII/,
+    /logo: must be an http:\/\/ or https:\/\/ URL of at most 1024 ASCII characters/,
   '{ logo: "https://x.example/a\\r\\nX: y" }': /logo: must be an http/,
   "{ mainStreamUrl: 'ftp://x.example/' }": /mainStreamUrl: must be an http/,
 };
