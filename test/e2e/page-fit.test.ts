@@ -112,7 +112,7 @@ t.test('nothing played yet takes no room', { skip: SKIP }, async (t) => {
   const { base } = await startServer(t, demoYaml());
   await saysOnAir(base);
   const { page } = await openListenerPage(t, `${base}/listen/demo`, { viewport: PHONE });
-  await shows(page, '.empty', 'Nothing has been played yet.');
+  await shows(page, '.empty', 'Nothing played yet.');
   const heightOf = async () => (await page.locator('.history').boundingBox())!.height;
   t.ok((await heightOf()) < 120, `${await heightOf()} px`);
   for (const song of ['one', 'two']) await pushTrack(base, { artist: 'A', song });

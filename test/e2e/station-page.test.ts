@@ -294,7 +294,7 @@ t.test('off air is said, and is over by itself', { skip: SKIP, timeout: patient(
   const { page } = await openListenerPage(t, `${base}/listen/live`);
   await becomes(t, page, 'offAir');
   await shows(page, '.status-text', 'Off air');
-  await shows(page, '.artist', 'Back as soon as the sound returns.');
+  await shows(page, '.artist', 'Resumes when the sound returns.');
   await press(page);
   t.equal(await stateOf(page), 'offAir', 'it waits');
   const encoder = new Feeder(t, port, '/live');
@@ -315,7 +315,7 @@ t.test(
     const { page } = await openListenerPage(t, `${base}/listen/full`);
     await press(page);
     await becomes(t, page, 'full', 20_000);
-    await shows(page, '.status-text', 'All places are taken. Trying again …');
+    await shows(page, '.status-text', 'Too many listeners. Trying again …');
     await other.body?.cancel();
     await becomes(t, page, 'playing', 40_000);
 
@@ -420,7 +420,7 @@ t.test('many channels: a list, a search, one player', { skip: SKIP, timeout: pat
   await page.locator('#search').fill('second');
   t.strictSame(await page.locator('.row:visible .row-name').allTextContents(), ['Demo Channel']);
   await page.locator('#search').fill('nothing of that');
-  await shows(page, '#none', 'No channel matches.');
+  await shows(page, '#none', 'No channels match.');
   await page.locator('#search').fill('');
   await page.locator('.row-play').first().click();
   await becomes(t, page, 'playing', 30_000);

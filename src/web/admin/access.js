@@ -37,8 +37,8 @@ export class Access {
   );
   #tokens = table('Push tokens', ['Channel', 'Name', 'Created', 'Last used', ''], 'There are no push tokens.');
   #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status'], 'Nothing was refused.');
-  #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'Nobody is subscribed.');
-  #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard'], 'None has a metaid.');
+  #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'No client is subscribed.');
+  #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard'], 'No session has a metaid.');
   /** The latest request. */
   #asked = 0;
   #isAsking = false;
@@ -192,7 +192,7 @@ export class Access {
       const field = {
         name: 'keepSeconds',
         label: 'Keep the old token valid for',
-        options: /** @type {const} */ ([['0', 'no time (at once invalid)'], ...FOR.slice(0, 3)]),
+        options: /** @type {const} */ ([['0', 'no time (invalid at once)'], ...FOR.slice(0, 3)]),
       };
       confirm(
         {

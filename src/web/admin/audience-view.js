@@ -149,7 +149,7 @@ export class AudienceView {
     showFigures(this.#numbers, [
       ['Listening hours', count(Math.round(listeningHours * 100) / 100)],
       ['Peak', count(peak)],
-      ['Different listeners', count(listeners)],
+      ['Unique listeners', count(listeners)],
       ['Connections', count(connections)],
       ['Average duration', averageSeconds === null ? '–' : lasting(averageSeconds * 1000)],
     ]);
@@ -272,7 +272,7 @@ function fillFigures(body, of, totals) {
 
 /** @param {string} of @param {string} value */
 function nameOf(of, value) {
-  if (value === 'unknown') return of === 'page' ? 'No page (a player of its own)' : 'Unknown';
+  if (value === 'unknown') return of === 'page' ? 'No page (a separate player)' : 'Unknown';
   if (value === 'other') return 'Other';
   return of === 'country' && /^[A-Z]{2}$/.test(value) ? (COUNTRY.of(value) ?? value) : value;
 }

@@ -53,7 +53,7 @@ export function day(hours, width, isOpen) {
     return make(
       'p',
       { class: 'note' },
-      'No listeners were counted in the last 24 hours. The present minute counts when it is over.',
+      'No listeners were counted in the last 24 hours. The current minute counts once it is over.',
     );
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
   const label = `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
@@ -91,7 +91,7 @@ export function columns(points, { label, first, width, isOpen }) {
   const head = make(
     'tr',
     {},
-    ...[first, 'Peak', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
+    ...[first, 'Peak', 'Unique listeners'].map((each) => make('th', { scope: 'col' }, each)),
   );
   return make(
     'div',

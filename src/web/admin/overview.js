@@ -23,7 +23,7 @@ export class Overview {
   #rows = make('ul', { class: 'channels' });
   #sum = make('p', { class: 'sum' });
   #filter = make('input', { type: 'search', placeholder: 'Find a channel', 'aria-label': 'Find a channel' });
-  #empty = make('p', { class: 'note' }, 'No channel matches.');
+  #empty = make('p', { class: 'note' }, 'No channels match.');
   /** By channel: its day, null until known, and when to read it again. */
   #days = /** @type {Map<string, { series: any[] | null, dueMs: number }>} */ (new Map());
   #isAsking = false;

@@ -37,11 +37,11 @@ streams: { startTimeoutSeconds: 0.2 }
 signedUrls: { keys: [env:ERROR_PAGE_KEY] }`),
   );
   const table: readonly (readonly [path: string, status: number, words: string])[] = [
-    ['/nothing', 404, 'There is nothing here'],
-    ['/listen/none', 404, 'There is nothing here'],
-    ['/metadata/channel/none.json', 404, 'There is nothing here'],
-    ['/club', 403, 'Listening not permitted'],
-    ['/off', 503, 'Not now'],
+    ['/nothing', 404, 'Page not found'],
+    ['/listen/none', 404, 'Page not found'],
+    ['/metadata/channel/none.json', 404, 'Page not found'],
+    ['/club', 403, 'You cannot listen here'],
+    ['/off', 503, 'Not available now'],
     ['/metapush/demo/wrong?song=x', 403, 'Unknown channel or wrong token'],
   ];
   for (const [path, status, words] of table) {
