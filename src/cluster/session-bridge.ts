@@ -113,7 +113,7 @@ export class SessionBridge implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     const { registry, number } = this.#parts;
-    if (this.#laterMs === null) throw new WireError('the clocks are not known yet');
+    if (this.#laterMs === null) throw new WireError('the clocks are not yet known');
     passOn(registry, number, type, message, {
       laterMs: this.#laterMs,
       onVerdict: (id, verdict) => this.#reports.answer(id, verdict),

@@ -135,8 +135,7 @@ export function isTimezone(name: string): boolean {
 
 /** The name of a parameter whose value is masked in logs (base/secret-mask.ts). */
 export const secretName = () => {
-  const error =
-    'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with * before or after them as a wildcard';
+  const error = 'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with * before or after them as a wildcard';
   return z.string({ error }).regex(/^\*?[\w.~-]{1,64}\*?$/, { error });
 };
 

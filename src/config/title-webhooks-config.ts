@@ -102,7 +102,8 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   if (missing.length > 0) problems.push(['parameters', `must have ${missing.join(', ')}`]);
   for (const [name, texts] of Object.entries({ url: [url], parameters: Object.values(parameters) })) {
     const hasPlaces = texts.some((value) => typeof value === 'string' && placesOf(value).length > 0);
-    if (hasPlaces && format !== 'custom') problems.push([name, 'has placeholders in braces, which are for format: custom']);
+    if (hasPlaces && format !== 'custom')
+      problems.push([name, 'has placeholders in braces, which are for format: custom']);
   }
   if (format === 'mastodon' && options['token'] === undefined) problems.push(['token', 'is missing']);
   if (options['body'] !== undefined && options['method'] === 'GET') problems.push(['body', 'needs method: POST']);

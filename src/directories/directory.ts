@@ -228,7 +228,7 @@ export class Directory {
     this.#heard();
     if (touchSeconds !== null) listing.touchMs = this.#touchMs(touchSeconds);
     if (action === 'add' && sid === null) {
-      this.#onRefused(action, channel, listing, 'no SID that can be used', nowMs);
+      this.#onRefused(action, channel, listing, 'no usable SID', nowMs);
     } else if (action === 'add') {
       listing.listed = { sid: sid!, facts };
       listing.removals = 0;

@@ -126,7 +126,7 @@ export class HubLink implements ControlHandler<FromWorker> {
       if (this.worker !== 0) throw new WireError('a second hello');
       if (message.tickets !== null) this.#parts.onTickets(message.tickets);
       this.#greet(message.worker);
-    } else if (this.worker === 0) throw new WireError('a worker must say first who it is');
+    } else if (this.worker === 0) throw new WireError('the first message of a worker must identify it');
     else if (message.type === 'tallies') this.#parts.onTallies(this, message);
     else if (message.type === 'figures') this.#parts.onFigures(this, message.figures);
     else if (message.type === 'metrics') this.#parts.onLastMetrics(this, message.metrics);

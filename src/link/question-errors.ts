@@ -8,7 +8,7 @@ export class LinkLost extends Error {
   override readonly name = 'LinkLost';
 
   constructor() {
-    super('the link has ended');
+    super('the link was closed');
   }
 }
 

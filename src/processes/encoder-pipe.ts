@@ -59,7 +59,7 @@ export class EncoderPipes {
       if (head === 'drop') return void socket.destroy();
       try {
         const { value, bad } = head;
-        if (bad !== null) throw new Error(`a worker passed on something that is not an encoder: ${bad}`);
+        if (bad !== null) throw new Error(`a worker passed on a connection that is not an encoder's: ${bad}`);
         this.#onEncoder({ ...value, socket });
       } catch (error) {
         // An invalid message from a worker must not end the hub.

@@ -42,7 +42,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
   for (const channel of without) {
     log.error(
       { channel },
-      'the hub ended twice within a minute while it took this tape back: the channel begins a new one',
+      'the hub ended twice within a minute while restoring this tape: the channel begins a new one',
     );
   }
   const waiting = new HubMessages(parts.inbox);
@@ -121,7 +121,7 @@ class HubProcess implements ChildWork {
       // An encoder over TLS is counted by the worker that decrypts it; its local socket has no remote address.
       if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);
       const bad = takeConnection(this.#hub.side.hub.channels, letter, socket);
-      if (bad !== null) this.#core.onError(new Error(`an encoder's connection of the hub before this one: ${bad}`));
+      if (bad !== null) this.#core.onError(new Error(`an encoder connection of the previous hub is unusable: ${bad}`));
     }
   }
 

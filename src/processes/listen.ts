@@ -9,7 +9,7 @@ const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 export function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
-      reject(new Error(`the path of a local socket can have ${MAX_PATH_BYTES} bytes: ${path} is too long`));
+      reject(new Error(`the path of a local socket may have at most ${MAX_PATH_BYTES} bytes: ${path} is too long`));
       return;
     }
     server.once('error', reject);

@@ -70,7 +70,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     running = await (workers === 0 ? startHere : supervise)(read, log, stop, onReload);
   } catch (error) {
     if (stop.aborted) {
-      log.info({ signal: stop.reason }, 'stopped while it started');
+      log.info({ signal: stop.reason }, 'stopped while starting');
       await stopping;
       await close();
       return leave(0, stop.reason);
@@ -123,7 +123,7 @@ function commandsOf(running: Running, reloading: Reloading): ControlCommands {
     [CONFIG_PATH]: async () => reloading.file,
     plan: async () => planText(reloading.plan()),
     restart: async () => {
-      if (running.restart === undefined) throw new Error('without workers there is nothing that could be replaced');
+      if (running.restart === undefined) throw new Error('without workers there are no processes to replace');
       await running.restart();
       return '';
     },
@@ -136,7 +136,7 @@ async function openControl(config: LoadedConfig, commands: ControlCommands, log:
   return await openControlSocket(config.data.folder, commands).catch((error: unknown) => {
     log.warn(
       { err: error },
-      'no control socket in the data folder: restarts and reloads are asked for by signals only, and backups are made of a stopped server',
+      'no control socket in the data folder: restarts and reloads work only by signals, and backups only while the server is stopped',
     );
     return () => undefined;
   });

@@ -99,7 +99,7 @@ class WorkerProcess implements ChildWork {
     this.#connection.giveUp();
     const fields = { version, ownVersion: LINK_VERSION };
     if (!hasBegun) {
-      log.warn(fields, 'the hub speaks another version of the link: this worker waits for the next hub');
+      log.warn(fields, 'the hub speaks another version of the link: waiting for the next hub');
       send({ type: 'standby' });
       return;
     }

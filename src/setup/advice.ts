@@ -25,7 +25,7 @@ export function advice(
   const [start, change] = isService
     ? ['systemctl restart airsplice', `${program} check --diff ${file} && systemctl reload airsplice`]
     : [`${program} start ${file}`, `${program} check --diff ${file} && ${program} reload ${file}`];
-  return `${path} is written${lost.length === 0 ? '' : `; what was not carried over stands at its top`}.
+  return `${path} is written${lost.length === 0 ? '' : `; what was not imported is listed at its top`}.
 
   start   ${start}
   check   ${program} check ${file}
@@ -48,7 +48,7 @@ function channelLines({ key, mount, token, encoder }: ChannelLogin, url: string,
   const lines = [`${key}`, `  hear    ${url}${mount}`];
   if (encoder !== null) {
     const { user, password } = encoder;
-    const words = password === null ? 'its password as before' : `password ${password}`;
+    const words = password === null ? 'the same password as before' : `password ${password}`;
     lines.push(`  feed    Icecast 2 at ${host}, port ${port}, mount ${mount}, user ${user}, ${words}`);
   }
   if (token !== null)

@@ -56,7 +56,7 @@ export function readName(text: string): string {
   const name = text.trim();
   if (name === '' || name.length > MAX_NAME) throw new AnswerError(`a name has 1 to ${MAX_NAME} characters`);
   if (CONTROL.test(name)) throw new AnswerError('a name has no control characters');
-  if (name.includes(VARIABLE_START)) throw new AnswerError(`a name cannot hold ${VARIABLE_START}`);
+  if (name.includes(VARIABLE_START)) throw new AnswerError(`a name cannot contain ${VARIABLE_START}`);
   return name;
 }
 
@@ -72,8 +72,8 @@ export function readChannels(text: string): NewChannel[] {
   const channels = text.split(',').map((part) => {
     const name = readName(part);
     const key = KEY.test(name) ? name : keyFrom(name);
-    if (key === '') throw new AnswerError(`"${name}" needs letters from a to z or digits, since it stands in URLs`);
-    if (isReserved(key)) throw new AnswerError(`/${key} is a path of the server's own: take another name`);
+    if (key === '') throw new AnswerError(`"${name}" needs letters from a to z or digits, since it is used in URLs`);
+    if (isReserved(key)) throw new AnswerError(`/${key} is a path of the server itself: choose another name`);
     return { key, name };
   });
   if (channels.length > MAX_CHANNELS) throw new AnswerError(`at most ${MAX_CHANNELS} channels at first`);
@@ -88,9 +88,9 @@ export function readReach(text: string): Reach {
   if (/^\d{1,5}$/.test(answer)) return { port: readPort(answer), publicUrl: '', isProxied: false };
   const url = URL.canParse(answer) ? new URL(answer) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || answer.includes(VARIABLE_START))
-    throw new AnswerError('a port such as 8000, or a URL such as https://radio.example');
+    throw new AnswerError('enter a port such as 8000, or a URL such as https://radio.example');
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new AnswerError('a URL without user, password, ? and #');
+    throw new AnswerError('enter a URL without user, password, ? and #');
   const isProxied = url.protocol === 'https:' || url.port === '';
   const publicUrl = answer.replace(/\/+$/, '');
   return { port: isProxied ? PORT : readPort(url.port), publicUrl, isProxied };
@@ -108,19 +108,21 @@ export function readSources(text: string, folder: string): NewSource[] {
   const parts = text.split(',').map((part) => part.trim());
   const sources = parts.map((part): NewSource => {
     if (part === ENCODER) return { type: 'encoder' };
-    if (part === '' || part.includes(VARIABLE_START)) throw new AnswerError('encoder, the URL of a stream, or a file');
+    if (part === '' || part.includes(VARIABLE_START))
+      throw new AnswerError('enter encoder, the URL of a stream, or a file');
     if (/^https?:\/\//i.test(part)) {
       if (URL.canParse(part)) return { type: 'pull', url: part };
-      throw new AnswerError('that is no URL');
+      throw new AnswerError('that is not a URL');
     }
     const path = resolve(folder, part);
-    if (!existsSync(path)) throw new AnswerError(`there is no file ${path}; encoder, the URL of a stream, or a file`);
+    if (!existsSync(path)) throw new AnswerError(`no file ${path}; enter encoder, the URL of a stream, or a file`);
     const problem = problemOf(path);
     if (problem !== null) throw new AnswerError(`${path} ${problem}`);
     return { type: 'file', path };
   });
   if (sources.length > MAX_SOURCES) throw new AnswerError(`at most ${MAX_SOURCES} sources`);
-  if (sources.filter(({ type }) => type === 'encoder').length > 1) throw new AnswerError('encoder only once');
+  if (sources.filter(({ type }) => type === 'encoder').length > 1)
+    throw new AnswerError('encoder may be listed only once');
   return sources;
 }
 
@@ -159,11 +161,11 @@ export function draftOf({ station, channels, reach, sources }: Answers, path: st
     },
     comments: [
       ...comments,
-      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
-      { path: ['stations'], text: 'By keys, which stand in URLs: a channel is played at /KEY.' },
+      { path: ['data'], text: 'Titles and their history, kept across restarts.' },
+      { path: ['stations'], text: 'By key, as used in URLs: a channel is played at /KEY.' },
       {
         path: [...first, 'pushTokens'],
-        text: `Who knows the token may push titles; this is its digest. ${programName()} token ${channels[0]!.key} makes another.`,
+        text: `The token allows pushing titles; this is its digest. ${programName()} token ${channels[0]!.key} creates another.`,
       },
       { path: [...first, 'sources'], text: 'What feeds the channel, best first: the first one that works is on air.' },
       ...sources.map((source, i) => ({ path: [...first, 'sources', i], text: SOURCE_COMMENTS[source.type] })),
@@ -176,9 +178,9 @@ export function draftOf({ station, channels, reach, sources }: Answers, path: st
 }
 
 const SOURCE_COMMENTS: Readonly<Record<NewSource['type'], string>> = {
-  encoder: 'An encoder that connects to us, as to Icecast 2 or SHOUTcast 1. The digest of its password.',
-  pull: 'A stream of another server.',
-  file: 'A file in a loop. As the last source it keeps the channel on air.',
+  encoder: 'An encoder that connects to this server as to Icecast 2 or SHOUTcast 1, and the digest of its password.',
+  pull: 'A stream from another server.',
+  file: 'A file, looped. As the last source it keeps the channel on air.',
 };
 
 function sourceOptions(source: NewSource, password: string, folder: string): Option {
@@ -200,7 +202,7 @@ export function dataFolder(path: string): string {
 function networkOptions({ port, publicUrl, isProxied }: Reach): { options: DraftOptions; comments: Comment[] } {
   const host = everyNetwork();
   const roles = ['push', 'poll', 'watch', 'stream', 'encoder'];
-  const listening = { path: ['addresses'], text: `Where the server listens: ${host} is all networks.` };
+  const listening = { path: ['addresses'], text: `Where the server listens: ${host} means all networks.` };
   if (!isProxied) {
     const streams: DraftOptions = publicUrl === '' ? {} : { streams: { publicUrl } };
     const comments = publicUrl === '' ? [] : [{ path: ['streams', 'publicUrl'], text: 'In playlists and statistics.' }];
@@ -217,10 +219,10 @@ function networkOptions({ port, publicUrl, isProxied }: Reach): { options: Draft
     },
     comments: [
       listening,
-      { path: ['addresses', 1], text: 'Metrics and /admin, for this machine only: a proxy must not lead there.' },
+      { path: ['addresses', 1], text: 'Metrics and /admin, for this machine only: no proxy may forward to it.' },
       {
         path: ['proxies'],
-        text: `The proxies before this server, here those on this machine: they say whom they speak for.\nEncoders connect to port ${port} itself: an HTTP proxy does not forward an endless body.`,
+        text: `The proxies in front of this server, here those on this machine: they pass on client addresses.\nEncoders connect to port ${port} itself: an HTTP proxy does not forward an endless body.`,
       },
       { path: ['streams', 'publicUrl'], text: 'Where listeners reach the proxy: in playlists and statistics.' },
     ],

@@ -49,7 +49,7 @@ export function isAzuracast(text: string): boolean {
 export function azuracastDraft(text: string, path: string, name: string): Draft {
   const stations = readStations(text);
   if (name !== '' && stations.length > 1)
-    throw new Error(`it has ${stations.length} stations, and --station names one`);
+    throw new Error(`it has ${stations.length} stations: name one with --station`);
   const lost = new Set<string>();
   const lose = (sentence: string) => void lost.add(sentence);
   const found = new FoundMounts(lose);
@@ -76,10 +76,10 @@ export function azuracastDraft(text: string, path: string, name: string): Draft 
       ),
     },
     comments: [
-      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
+      { path: ['data'], text: 'Titles and their history, kept across restarts.' },
       {
         path: ['stations'],
-        text: "AzuraCast's stations. A channel is a mount at its old path: an encoder that connects is heard, else what AzuraCast plays there.",
+        text: "AzuraCast's stations. A channel is a mount at its old path: it plays a connected encoder, else what AzuraCast plays there.",
       },
       ...comments.map(
         ({ path: at, text }): Comment => ({
@@ -100,7 +100,7 @@ function readStations(text: string): readonly GivenStation[] {
   try {
     json = JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    throw new Error('it begins like JSON and is none');
+    throw new Error('it looks like JSON but is invalid');
   }
   const { data, error } = document.safeParse(json);
   if (data !== undefined) return data;
@@ -150,7 +150,7 @@ class FoundMounts {
     for (const given of station.mounts) this.#take(station, key, name, given);
     if (station.mounts.length === 0) this.#lose(`${name} has no mount`);
     for (const { name: remote } of station.remotes)
-      this.#lose(`${name}: its remote ${plainText(remote, 100)} is another server's: a channel can pull that`);
+      this.#lose(`${name}: its remote ${plainText(remote, 100)} is on another server: a channel can pull it`);
     if (station.hls_enabled) this.#lose(`${name}: its HLS has other paths here: MOUNT/hls.m3u8`);
     if ((station.backend ?? 'none') !== 'none')
       this.#lose(`${name}: playlists, requests and streamers' accounts stay in AzuraCast`);
@@ -185,7 +185,7 @@ class FoundMounts {
     const host = url === '' ? '' : hostOf(url);
     if (url !== '' && host !== 'localhost' && (isIP(host) === 0 || !isPrivate(host)))
       return { pull: { type: 'pull', url }, text: 'Until then: what AzuraCast plays.' };
-    this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL leads to a machine or network of its own`);
+    this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL is on a private machine or network`);
     return null;
   }
 }

@@ -16,7 +16,7 @@ export function draftText(draft: Draft, title: string, schema: string, example: 
   const lost =
     draft.lost.length === 0
       ? []
-      : ['', 'Not carried over, or otherwise here:', ...draft.lost.map((sentence) => `- ${sentence}`)];
+      : ['', 'Not imported, or different here:', ...draft.lost.map((sentence) => `- ${sentence}`)];
   const head = [title, `Every option is explained in ${example}.`, 'Paths are relative to this file.', ...lost];
   const lines = head.map((line) => (line === '' ? '#' : `# ${oneLine(line)}`)).join('\n');
   return `# yaml-language-server: $schema=${schema}\n${lines}\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`;

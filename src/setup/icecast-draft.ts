@@ -31,21 +31,21 @@ const MIN_BODY_SECONDS = 10;
 /** Elements without a counterpart here, and the reason or the replacement. */
 const REASONS: Readonly<Record<string, string>> = {
   'limits.sources': 'every channel may have its sources',
-  'limits.queue-size': 'streams.lagSeconds says how far a listener may fall behind',
-  'limits.client-timeout': 'limits.requestSeconds says how long a request may take',
+  'limits.queue-size': 'streams.lagSeconds limits how far a listener may fall behind',
+  'limits.client-timeout': 'limits.requestSeconds limits how long a request may take',
   'limits.threadpool': 'it needs none',
   'authentication.relay-password': 'relays pull mounts as listeners do',
-  'authentication.admin-user': 'see admin.users: the user admin has a new password',
-  'authentication.admin-password': 'see admin.users: the user admin has a new password',
+  'authentication.admin-user': 'see admin.users: the user admin got a new password',
+  'authentication.admin-password': 'see admin.users: the user admin got a new password',
   'paths.basedir': 'it is not needed',
   'paths.adminroot': 'it is not needed',
   'paths.pidfile': 'it is not needed',
-  fileserve: 'files of the webroot are not served',
+  fileserve: 'files in the webroot are not served',
   security: 'a service manager gives the server its user',
-  directory: 'see directories: channels are listed by those that stand there',
+  directory: 'see directories: channels are listed by those configured there',
   'mount.hidden': 'every channel is in the statistics',
   'mount.dump-file': 'airsplice record records a stream',
-  'mount.intro': 'nothing is played to a new listener first',
+  'mount.intro': 'intro files are not played to new listeners',
   'logging.errorlog': 'the log goes to standard error',
 };
 
@@ -89,10 +89,10 @@ export function icecastDraft(xml: string, path: string, station: string, more: r
       stations: { imported: { name: plainText(name, 255), channels } },
     },
     comments: [
-      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
+      { path: ['data'], text: 'Titles and their history, kept across restarts.' },
       {
         path: ['stations'],
-        text: 'A mount is a channel. Its encoder comes with the password that it had; here is the digest.',
+        text: 'A mount is a channel. Its encoder keeps its password; here is the digest.',
       },
       ...channelComments,
     ],
@@ -120,7 +120,7 @@ function readSockets(
     const bound = socket.textOf('bind-address') || shared;
     const at = isHost(bound) ? bound : everyNetwork();
     if (bound !== '' && !isHost(bound))
-      lose(`port ${port} (line ${socket.line}) was bound to no address that could be had here`);
+      lose(`port ${port} (line ${socket.line}) was bound to no address available here`);
     const mode = socket.textOf('tls-mode');
     const isTls =
       socket.textOf('ssl') === '1' || socket.textOf('tls') === '1' || /^(auto|auto_no_plain|rfc2818)$/.test(mode);
@@ -146,7 +146,7 @@ function readSockets(
   }
   for (const port of shoutcast) {
     const free = addresses.find(({ shoutcastPort }) => shoutcastPort === false);
-    if (free === undefined) lose(`port ${port} was for SHOUTcast encoders: an address here has one such port`);
+    if (free === undefined) lose(`port ${port} was for SHOUTcast encoders: here an address has only one such port`);
     else free.shoutcastPort = port;
   }
   if (root.textOf('shoutcast-mount') !== '' && addresses[0]!.shoutcastPort === false)
@@ -164,7 +164,7 @@ function certificateProblem(file: string): string | null {
     const pem = readFileSync(file);
     return pairProblem(pem, pem) ?? null;
   } catch {
-    return `its certificate ${file} cannot be read here`;
+    return `its certificate ${file} is unreadable here`;
   }
 }
 
@@ -191,7 +191,7 @@ function readLimits(root: XmlElement, bitrates: readonly (Option | undefined)[],
   const body = numberOf('source-timeout');
   if (body > MIN_BODY_SECONDS) sources['bodyTimeoutSeconds'] = Math.min(600, body);
   else if (body > 0)
-    lose(`<source-timeout> is less than a piece of audio may take here: see sources.bodyTimeoutSeconds`);
+    lose(`<source-timeout> is less than one piece of audio may take here: see sources.bodyTimeoutSeconds`);
   const burst = found?.textOf('burst-size') ?? '';
   const isWanted = found?.textOf('burst-on-connect') !== '0';
   if (!isWanted) streams['burstSeconds'] = 0;
@@ -201,7 +201,7 @@ function readLimits(root: XmlElement, bitrates: readonly (Option | undefined)[],
     const seconds = Math.min(MAX_BURST_SECONDS, Math.round(Number(burst) / 125 / bitrate));
     streams['burstSeconds'] = seconds;
     if (seconds + LAG_BEYOND_BURST_SECONDS > LAG_SECONDS) streams['lagSeconds'] = seconds + LAG_BEYOND_BURST_SECONDS;
-    lose(`<burst-size> is streams.burstSeconds: ${seconds} s, as ${bitrate} kb/s take them`);
+    lose(`<burst-size> is streams.burstSeconds: ${seconds} sat ${bitrate} kb/s`);
   }
   return { limits, streams, sources };
 }
@@ -228,7 +228,7 @@ function readLogging(root: XmlElement, paths: XmlElement | undefined, lose: (sen
   // Not Icecast's own file, to which it may still write.
   const ours = join(dirname(path), `airsplice-${basename(path)}`);
   if (isWritable(dirname(ours))) return { ...log, accessLog: { file: ours } };
-  lose(`the access log: ${dirname(path)} cannot be written to here; see accessLog`);
+  lose(`the access log: ${dirname(path)} is not writable here; see accessLog`);
   return log;
 }
 

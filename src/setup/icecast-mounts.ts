@@ -60,7 +60,9 @@ class MountReader {
       if (fallback !== null && 'mount' in fallback) this.#need(fallback.mount);
     }
     if (this.#byMount.size === 0) {
-      this.#context.lose('the file names no mount, since Icecast takes any: /live was made (--channel names others)');
+      this.#context.lose(
+        'the file names no mount, since Icecast accepts any: /live was created (--channel names others)',
+      );
       this.#need('/live');
     }
     const url = this.#hookUrl ?? (this.#locked.size > 0 ? NOBODY : null);
@@ -70,8 +72,8 @@ class MountReader {
 
   /** Leaves the mount out if another mount has a hook, which may admit any listener of a mount that it does not know. */
   #lock(mount: string): void {
-    const was = `${mount}: its listeners were asked for a login other than by the hook of this server`;
-    if (this.#hookUrl === null) this.#context.lose(`${was}: nobody listens before there is a listenerHook`);
+    const was = `${mount}: its listeners had to log in by a means other than the listenerHook of this server`;
+    if (this.#hookUrl === null) this.#context.lose(`${was}: no one can listen until there is a listenerHook`);
     else {
       this.#context.lose(`${was}: it was left out`);
       this.#byMount.delete(mount);
@@ -159,8 +161,8 @@ class MountReader {
     if (isCharset(charset)) {
       // UTF-8 is always recognised.
       if (!/^utf-?8$/i.test(charset)) options['charset'] = plainText(charset, 40);
-    } else if (charset !== '') this.#context.lose(`${mount}: the charset ${plainText(charset, 40)} is not known`);
-    if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds is of all channels`);
+    } else if (charset !== '') this.#context.lose(`${mount}: the charset ${plainText(charset, 40)} is unknown`);
+    if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds applies to all channels`);
     return options;
   }
 
@@ -178,7 +180,7 @@ class MountReader {
       !this.#root.all('mount').some((each) => each.textOf('mount-name') === fallback)
     )
       lose(
-        `${mount}: its fallback ${plainText(fallback, 255)} cannot be played here as a file; it is a mount for an encoder now`,
+        `${mount}: its fallback ${plainText(fallback, 255)} cannot be played as a file here; it is now a mount for an encoder`,
       );
     return { mount: fallback };
   }
@@ -204,7 +206,7 @@ class MountReader {
     if (isUrl && url === '' && !options.has('listener_remove')) return encoders;
     const isUsable = isUrl && plainUrl(url) !== '';
     if (isUsable && !ANSWER_HEADER.test(header))
-      lose(`${mount}: its hook must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`);
+      lose(`${mount}: its hook must answer icecast-auth-user: 1; ${plainText(header, 100)} is ignored`);
     const remove = options.get('listener_remove') ?? url;
     if (isUsable && (this.#hookUrl ?? url) === url) {
       this.#hookUrl = url;
@@ -219,12 +221,12 @@ class MountReader {
     if (url === '') return {};
     this.#judged.add(mount);
     if (plainUrl(url) === '') {
-      this.#context.lose(`${mount}: the URL of its stream_auth cannot be asked; encoders need a password`);
+      this.#context.lose(`${mount}: the URL of its stream_auth cannot be requested; encoders need a password`);
       return {};
     }
     if (!ANSWER_HEADER.test(header))
       this.#context.lose(
-        `${mount}: its stream_auth must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`,
+        `${mount}: its stream_auth must answer icecast-auth-user: 1; ${plainText(header, 100)} is ignored`,
       );
     return { encoderHook: { url } };
   }

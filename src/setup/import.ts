@@ -22,7 +22,7 @@ export interface ImportOptions {
 /** Throws an Error that says why the text cannot be imported. */
 export function importedDraft(text: string, { path, station, mounts }: ImportOptions): Draft {
   if (/^\uFEFF?\s*</.test(text)) return icecastDraft(text, path, station, mounts);
-  const unmade = mounts.map((mount) => `--channel adds mounts to an icecast.xml alone: ${mount} was not made`);
+  const unmade = mounts.map((mount) => `--channel adds mounts only to an icecast.xml: ${mount} was not created`);
   if (isAzuracast(text)) {
     const draft = azuracastDraft(text, path, station);
     return { ...draft, lost: [...draft.lost, ...unmade] };
@@ -38,7 +38,7 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
     if (problem !== null) lose(`the mount of line ${line} ${problem}`);
     if (output.port !== port) lose(`line ${line} connects to port ${output.port}: here it is ${port}`);
     if (problem !== null || found.has(mount)) continue;
-    if (password === '') lose(`${mount}: its password is not written there as a text`);
+    if (password === '') lose(`${mount}: its password is not a literal there`);
     found.set(mount, {
       mount,
       encoder: { user: plainText(user, 255) || 'source', password },
@@ -56,8 +56,8 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
       stations: { imported: { name: station || 'Imported Station', channels } },
     },
     comments: [
-      { path: ['data'], text: 'Titles and their history, which outlive a restart.' },
-      { path: ['stations'], text: 'Where the script connects to, with the password that it has; here is the digest.' },
+      { path: ['data'], text: 'Titles and their history, kept across restarts.' },
+      { path: ['stations'], text: 'Where the script connects, with its existing password; here is the digest.' },
     ],
     lost: [...lost],
     logins,

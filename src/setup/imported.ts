@@ -47,7 +47,7 @@ const KNOWN_PASSWORDS = new Set(['hackme', 'hackmemore', 'changeme', 'password',
 
 /** Why a mount's path is not allowed here; null: it is. */
 export function mountProblem(mount: string): string | null {
-  if (!MOUNT.test(mount)) return 'cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)';
+  if (!MOUNT.test(mount)) return 'is not valid as a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)';
   return isReserved(mount.split('/')[1]!) ? 'is a path that this server uses itself' : null;
 }
 
@@ -108,12 +108,11 @@ export function importedChannels(
 /** The password from the file, or a new one if there is none. */
 function passwordOf(mount: string, plain: string, lose: (sentence: string) => void) {
   if (plain === '') {
-    lose(`${mount}: there is no password for encoders in the file; one was made`);
+    lose(`${mount}: the file has no password for encoders; one was created`);
     const made = makePassword();
     return { option: made.option, made: made.plain };
   }
-  if (KNOWN_PASSWORDS.has(plain))
-    lose(`${mount}: its password is that of an example, which everybody knows: change it`);
+  if (KNOWN_PASSWORDS.has(plain)) lose(`${mount}: its password comes from a public example: change it`);
   const problem = misread(plain);
   if (problem !== null) lose(`${mount}: its password ${problem}; SHOUTcast encoders cannot use it`);
   return { option: secretOf(plain).option, made: null };
@@ -154,7 +153,7 @@ function fallbacks(
   const seen = new Set([from.mount]);
   for (let at = from; at.fallback !== null; ) {
     if (seen.size >= MAX_SOURCES) {
-      lose(`${from.mount}: its fallbacks go on for more than ${MAX_SOURCES} mounts`);
+      lose(`${from.mount}: its fallbacks continue for more than ${MAX_SOURCES} mounts`);
       return sources;
     }
     if ('file' in at.fallback) return [...sources, { type: 'file', path: at.fallback.file }];

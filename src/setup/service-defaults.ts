@@ -32,17 +32,17 @@ export function equip(draft: Draft, path: string): Equipped {
     ...draft.comments,
     {
       path: ['admin'],
-      text: 'Who may see and change everything at /admin and by /admin/api, from this machine only. The digest of the password.',
+      text: 'May see and change everything at /admin and by /admin/api, from this machine only. The digest of the password.',
     },
     {
       path: ['streams', 'hls'],
-      text: "Each stream as HLS too, at MOUNT/hls.m3u8: for Apple's players, cars, and any cache or CDN.",
+      text: "Each stream also as HLS, at MOUNT/hls.m3u8: for Apple's players, cars, and any cache or CDN.",
     },
   ];
   if (isService)
     comments.push({
       path: ['workers'],
-      text: 'One process for sources and titles, and others for listeners: then upgrades cut nobody. 0: one process for all.',
+      text: 'One process for sources and titles, and others for listeners, so that upgrades interrupt no client. 0: one process for all.',
     });
   return { draft: { ...draft, options, comments }, adminPassword: plain };
 }

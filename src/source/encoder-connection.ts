@@ -24,7 +24,7 @@ const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\
 const COMPLETE_MS = 2000;
 /** The reason when an encoder has sent nothing but its head. */
 const HELD_BACK =
-  'no body came behind the head: an HTTP proxy holds an endless PUT back. Connect the encoder to this port, or by a TCP proxy';
+  'no body followed the head: an HTTP proxy holds back an endless PUT. Connect the encoder directly, or by a TCP proxy';
 const IGNORE = (): void => undefined;
 
 export interface EncoderConnectionOptions extends SourceRules {
@@ -211,7 +211,7 @@ export class EncoderConnection implements IntakeOwner {
   onFinished(body: BodyState): void {
     if (body === 'broken') {
       this.#options.onEvent('broken-body', {});
-      this.#end('the chunks of what the encoder sends are broken', true);
+      this.#end('the encoder sends invalid chunked encoding', true);
     } else if (this.#isVain) this.onNoAudio();
     else {
       if (body === 'end') this.#confirm();
@@ -238,7 +238,7 @@ export class EncoderConnection implements IntakeOwner {
     }
     if (this.overdueMs > this.#options.bodyTimeoutMs) {
       if (this.#isVain) this.onNoAudio();
-      else this.#end('no audio in what the encoder sends', true);
+      else this.#end('no audio in the data from the encoder', true);
       return;
     }
     this.intake.take(chunk);

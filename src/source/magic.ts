@@ -21,14 +21,14 @@ const JUNK_BYTES = 1024;
 const FIRST_LOOK_BYTES = 32;
 
 const ADTS = 'send AAC with ADTS headers';
-const BY_ITSELF = 'send its MP3 or AAC (ADTS) by itself';
+const BY_ITSELF = 'send its MP3 or AAC (ADTS) without the container';
 const ENCODE = 'choose MP3, AAC (ADTS) or Ogg in the encoder';
 
 type KnownStart = readonly [at: number, magic: string, name: string, advice: string];
 
 /** An offset, and the bytes there, in Latin-1. */
 const CERTAIN: readonly KnownStart[] = [
-  [0, 'fLaC', 'FLAC without Ogg', 'put the FLAC into Ogg'],
+  [0, 'fLaC', 'FLAC without Ogg', 'send FLAC in Ogg'],
   [8, 'AIFF', 'AIFF', ENCODE],
   [8, 'AIFC', 'AIFF', ENCODE],
   [0, 'caff', 'CAF', ENCODE],
@@ -44,10 +44,10 @@ const CERTAIN: readonly KnownStart[] = [
   [0, '\0\0\x01\xba', 'MPEG-PS', BY_ITSELF],
   [0, '\x7f\xfe\x80\x01', 'DTS', ENCODE],
   [0, 'Z\0\x10', 'SHOUTcast 2 (uvox)', 'choose SHOUTcast 1 or Icecast in the encoder'],
-  [0, '#EXTM3U', 'an HLS playlist', 'send the audio itself: nothing is fetched from a list here'],
+  [0, '#EXTM3U', 'an HLS playlist', 'send the audio itself: playlists are not followed here'],
 ];
 const LIKELY: readonly KnownStart[] = [
-  [0, 'OggS', 'Ogg', 'its header pages are missing, or it holds neither Vorbis, Opus nor FLAC'],
+  [0, 'OggS', 'Ogg', 'its header pages are missing, or it contains neither Vorbis, Opus nor FLAC'],
   [8, 'WAVE', 'WAV', ENCODE],
   [0, 'RIFF', 'RIFF', ENCODE],
   [0, '\x0b\x77', 'AC-3', ENCODE],
@@ -55,7 +55,7 @@ const LIKELY: readonly KnownStart[] = [
   [0, '\xff\xd8\xff', 'a JPEG image', 'send audio'],
   [0, '\x47', 'perhaps MPEG-TS', BY_ITSELF],
   [0, '<', 'text', 'send audio'],
-  [0, '[playlist]', 'a playlist', 'send the audio itself: nothing is fetched from a list here'],
+  [0, '[playlist]', 'a playlist', 'send the audio itself: playlists are not followed here'],
 ];
 
 /** A format that no row knows. */
@@ -134,7 +134,7 @@ function certain(bytes: Buffer): Foreign | null {
   if (isWav(bytes)) return { name: 'WAV', advice: ENCODE };
   if (isRow(bytes, loasBytes)) return { name: 'AAC in LOAS (LATM)', advice: `${ADTS}: xHE-AAC has none` };
   if (isRow(bytes, tsBytes)) return { name: 'MPEG-TS', advice: BY_ITSELF };
-  if (isFree(bytes)) return { name: 'MP3 of a free bitrate', advice: 'choose a bitrate of the standard' };
+  if (isFree(bytes)) return { name: 'MP3 with free-format bitrate', advice: 'choose a standard bitrate' };
   return byStart(CERTAIN, bytes) ?? foreignOgg(bytes);
 }
 

@@ -151,16 +151,17 @@ export class Upstream implements ReceptionSink {
       // Some servers send raw UTF-8; each byte of a header is one character.
       const location = decodeUndeclared(Buffer.from(headers.get('location') ?? 'nowhere:', 'latin1'));
       const to = target.to(location);
-      if (to === null) this.#leave(attempt, `the upstream answered ${status} and names no place to go`);
+      if (to === null) this.#leave(attempt, `the upstream answered ${status} without a redirect URL`);
       else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
       else {
         attempt.abort();
         this.#ask({ target: to, depth }, redirectsLeft - 1);
       }
     } else if (status === 401 && headers.has('www-authenticate'))
-      this.#leave(attempt, 'the upstream wants another user or password');
+      this.#leave(attempt, 'the upstream rejects the user or password');
     // SHOUTcast 1 answers like this while it has no source (RFC 9110, 15.5.2: a real 401 has a challenge).
-    else if (status === 401) this.#leave(attempt, 'the upstream answered 401: without a login, or it has no audio now');
+    else if (status === 401)
+      this.#leave(attempt, 'the upstream answered 401: a login is missing, or it has no audio now');
     else if (status !== 200) this.#leave(attempt, `the upstream answered ${status}`);
     else if (isPlaylist(headers.get('content-type'), target.url.pathname))
       this.#readPlaylist(attempt, { target, depth });
@@ -188,7 +189,7 @@ export class Upstream implements ReceptionSink {
   #readPlaylist(attempt: Outbound, from: Candidate): void {
     const { playlistBytes, playlistDepth } = this.#rules;
     if (from.depth === playlistDepth) {
-      this.#leave(attempt, 'the upstream has playlists within playlists');
+      this.#leave(attempt, "the upstream's playlist contains another playlist");
       return;
     }
     const parts: Buffer[] = [];
@@ -208,13 +209,13 @@ export class Upstream implements ReceptionSink {
     if (this.#attempt !== attempt) return;
     const { entries, isHls } = readPlaylist(text);
     if (isHls) {
-      this.#leave(attempt, 'the upstream is HLS, which is not pulled: give the URL of a plain stream');
+      this.#leave(attempt, 'the upstream is HLS, which cannot be pulled: use the URL of a plain stream');
       return;
     }
     const targets = entries.map((entry) => target.to(entry)).filter((to) => to !== null);
     const allowed = targets.slice(0, this.#entriesLeft);
     this.#entriesLeft -= allowed.length;
     this.#left.unshift(...allowed.map((to) => ({ target: to, depth: depth + 1 })));
-    this.#leave(attempt, 'the playlist names no stream that can be pulled');
+    this.#leave(attempt, 'the playlist contains no stream that can be pulled');
   }
 }

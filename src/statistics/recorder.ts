@@ -135,7 +135,7 @@ export class Recorder {
 
   /** Leaves out impossible rows; an error says how many. */
   async #add(figures: MinuteFigures, process: number, isMinute: boolean): Promise<void> {
-    if (!isMinute) throw new Error(`process ${process} reported figures for an impossible minute: they are left out`);
+    if (!isMinute) throw new Error(`process ${process} reported figures for an impossible minute: ignoring them`);
     const { minuteMs, saltDayMs, rows, titles } = figures;
     const rest = new Slices();
     let wrong = 0;
@@ -148,7 +148,7 @@ export class Recorder {
       if (isTitleRow(title)) this.#plays.addAudience(title);
       else wrong++;
     }
-    if (wrong > 0) throw new Error(`process ${process} reported impossible figures: ${wrong} rows are left out`);
+    if (wrong > 0) throw new Error(`process ${process} reported impossible figures: ignoring ${wrong} rows`);
   }
 
   #scheduleSave(): void {

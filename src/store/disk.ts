@@ -46,7 +46,7 @@ export class Disk {
 
   /** A transaction has ended; one that failed is a fault until one succeeds. @param failure null: it succeeded */
   ended(failure: string | null): void {
-    this.#failure = failure === null ? null : `the disk of ${this.#folder} does not take what is saved (${failure})`;
+    this.#failure = failure === null ? null : `saving to the disk of ${this.#folder} fails (${failure})`;
   }
 
   #folderFault(): string | null {

@@ -24,9 +24,9 @@ export class FileIdentity {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') return `${this.#file} is gone: put it back, or restart to begin a new store`;
-      return `${this.#file} cannot be looked at (${code})`;
+      return `${this.#file} cannot be checked (${code})`;
     }
     if (found.ino === this.#opened.ino && found.dev === this.#opened.dev) return null;
-    return `${this.#file} was replaced by another file: put the former one back, or restart to use this one`;
+    return `${this.#file} was replaced by another file: put the old one back, or restart to use this one`;
   }
 }

@@ -235,7 +235,7 @@ export class LmdbHistory {
     const entry = parseEntry(channel, text);
     if (entry === null && !this.#reported.has(channel)) {
       this.#reported.add(channel);
-      this.#onError(new Error(`An entry of the stored history of channel ${channel} cannot be read, and is skipped`));
+      this.#onError(new Error(`An entry of the stored history of channel ${channel} is unreadable: skipping it`));
     }
     return entry;
   }

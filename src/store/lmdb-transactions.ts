@@ -82,7 +82,7 @@ export class LmdbTransactions {
       if (fault === null) return;
       if (takeBack !== undefined) {
         await this.#transact(takeBack.write).catch((cause: Error) => {
-          const reason = `${takeBack.what} that was refused cannot be taken back (${cause.message})`;
+          const reason = `${takeBack.what} that was refused cannot be undone (${cause.message})`;
           this.#disk.condemn(`${fault}, and then restart: ${reason}`);
         });
       }

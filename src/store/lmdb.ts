@@ -69,7 +69,8 @@ export async function openLmdbStore(
   try {
     if (existsSync(file)) await checkFile(file, OPTIONS, signal);
     else {
-      if (existsSync(file + LOCK_SUFFIX)) onError(new Error(`The store ${file} is gone: a new one begins, empty`));
+      if (existsSync(file + LOCK_SUFFIX))
+        onError(new Error(`The store ${file} is gone: starting with a new, empty one`));
       await make(file);
     }
     return new LmdbStore(file, lock, bounds, onError, clock);
@@ -173,7 +174,7 @@ class LmdbStore implements Store {
     if (bad.length > 0) {
       const reasons = bad.join('; ');
       this.#onError(
-        new Error(`Part of the stored state of channel ${channel} cannot be read, and is left out (${reasons})`),
+        new Error(`Part of the stored state of channel ${channel} is unreadable: ignoring it (${reasons})`),
       );
     }
     this.#committed.set(channel, state);

@@ -47,9 +47,7 @@ await root.close();
 /** Rejects if the file, which must exist, is damaged or empty. @param options those of lmdb's `open` @param signal aborts the check */
 export async function checkFile(file: string, options: object, signal?: AbortSignal): Promise<void> {
   if ((await stat(file)).size === 0) {
-    throw new Error(
-      `The store ${file} is empty, cut to 0 bytes: put a copy in its place, or remove it to start afresh`,
-    );
+    throw new Error(`The store ${file} is empty, cut to 0 bytes: restore a copy, or remove it to start empty`);
   }
   const argv = ['--input-type=module', '-e', WALK, import.meta.resolve('lmdb'), file, JSON.stringify(options)];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'], killSignal: 'SIGKILL', signal });
@@ -62,9 +60,11 @@ export async function checkFile(file: string, options: object, signal?: AbortSig
     child.on('close', (code, signal) => resolve(signal ?? code));
   });
   const reason =
-    ending === 0 ? pagesFault(file) : (/^\w*Error: (.*)$/m.exec(complaint)?.[1] ?? `reading it ended with ${ending}`);
+    ending === 0
+      ? pagesFault(file)
+      : (/^\w*Error: (.*)$/m.exec(complaint)?.[1] ?? `the process that read it ended with ${ending}`);
   if (reason === null) return;
-  throw new Error(`The store ${file} is damaged (${reason}): put a copy in its place, or move it away to start empty`);
+  throw new Error(`The store ${file} is damaged (${reason}): restore a copy, or move it away to start empty`);
 }
 
 /** Null: none. */

@@ -20,7 +20,7 @@ export async function copyBeside(folder: string, file: string, copy: (path: stri
     if (found !== null && Date.now() - found.mtimeMs > LEFT_MS) await rm(join(folder, name), { force: true });
   }
   const [{ size }, { bavail, bsize }] = await Promise.all([stat(file), statfs(folder)]);
-  if (bavail * bsize < size + SPARE_BYTES) throw new Error(`the disk of ${folder} has no room for a copy of the store`);
+  if (bavail * bsize < size + SPARE_BYTES) throw new Error(`no space for a copy of the store on the disk of ${folder}`);
   const name = `airsplice-backup-${randomUUID().slice(0, 8)}.mdb`;
   const path = join(folder, name);
   try {

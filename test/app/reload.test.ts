@@ -137,53 +137,59 @@ t.test('a name, a token, a password, limits and policies: nobody is cut', async 
   await all.encoder.over();
 });
 
-t.test('a channel comes, another goes: its listeners and watchers are disconnected cleanly, all others stay', async (t) => {
-  const server = await startServer(t, yaml({ more: `      gone: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }` }));
-  const all = await new Bystanders(t, server).here();
-  t.equal(await status(t, server, 'GET /metadata/channel/gone.json'), 204);
-  const listener = new Player(server.port, '/gone', { keep: true });
-  const watcher = await new Watching(t, `${server.ws}/metadata/channel/gone`).opened();
-  const station = await new Watching(t, `${server.ws}/metadata/station/house`).opened();
-  await listener.until(({ audioBytes }) => audioBytes > 20_000);
-  t.equal(await status(t, server, 'GET /come'), 404);
+t.test(
+  'a channel comes, another goes: its listeners and watchers are disconnected cleanly, all others stay',
+  async (t) => {
+    const server = await startServer(
+      t,
+      yaml({ more: `      gone: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }` }),
+    );
+    const all = await new Bystanders(t, server).here();
+    t.equal(await status(t, server, 'GET /metadata/channel/gone.json'), 204);
+    const listener = new Player(server.port, '/gone', { keep: true });
+    const watcher = await new Watching(t, `${server.ws}/metadata/channel/gone`).opened();
+    const station = await new Watching(t, `${server.ws}/metadata/station/house`).opened();
+    await listener.until(({ audioBytes }) => audioBytes > 20_000);
+    t.equal(await status(t, server, 'GET /come'), 404);
 
-  const come = `      come: { pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }`;
-  const plan = await server.reload(yaml({ more: come }));
-  t.same(
-    plan.changes.map(({ path, kind }) => [path, kind]),
-    [
-      ['stations.house.channels.gone', 'removed'],
-      ['stations.house.channels.come', 'added'],
-    ],
-  );
-  await listener.until(({ closed }) => closed);
-  t.equal(framesIn(listener.audio).skippedBytes < 500, true, 'it ends with a whole frame');
-  await until(() => watcher.code === 1001, 5000);
-  for (const path of ['/gone', '/gone.m3u', '/metadata/channel/gone.json'])
-    t.equal(await status(t, server, `GET ${path}`), 404);
-  t.equal(await status(t, server, 'GET /metapush/gone/demo-token?song=a'), 403);
+    const come = `      come: { pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }`;
+    const plan = await server.reload(yaml({ more: come }));
+    t.same(
+      plan.changes.map(({ path, kind }) => [path, kind]),
+      [
+        ['stations.house.channels.gone', 'removed'],
+        ['stations.house.channels.come', 'added'],
+      ],
+    );
+    await listener.until(({ closed }) => closed);
+    t.equal(framesIn(listener.audio).skippedBytes < 500, true, 'it ends with a whole frame');
+    await until(() => watcher.code === 1001, 5000);
+    for (const path of ['/gone', '/gone.m3u', '/metadata/channel/gone.json'])
+      t.equal(await status(t, server, `GET ${path}`), 404);
+    t.equal(await status(t, server, 'GET /metapush/gone/demo-token?song=a'), 403);
 
-  const newcomer = new Player(server.port, '/come');
-  await newcomer.until(({ audioBytes }) => audioBytes > 0);
-  newcomer.close();
-  t.equal(await status(t, server, 'GET /metapush/come/demo-token?song=first'), 200);
-  t.equal(await status(t, server, 'GET /come.m3u'), 200);
-  await station.has(1);
-  t.equal(station.records[0].channelkey, 'come', 'who watches the station hears of it');
-  const stations = (await ask(t, server.port, 'GET /metadata/stations.json HTTP/1.1')).json();
-  t.same(
-    stations[0].channels.map((channel: { readonly channelkey: string }) => channel.channelkey),
-    ['studio', 'music', 'come'],
-  );
-  await all.areWell(t);
+    const newcomer = new Player(server.port, '/come');
+    await newcomer.until(({ audioBytes }) => audioBytes > 0);
+    newcomer.close();
+    t.equal(await status(t, server, 'GET /metapush/come/demo-token?song=first'), 200);
+    t.equal(await status(t, server, 'GET /come.m3u'), 200);
+    await station.has(1);
+    t.equal(station.records[0].channelkey, 'come', 'who watches the station hears of it');
+    const stations = (await ask(t, server.port, 'GET /metadata/stations.json HTTP/1.1')).json();
+    t.same(
+      stations[0].channels.map((channel: { readonly channelkey: string }) => channel.channelkey),
+      ['studio', 'music', 'come'],
+    );
+    await all.areWell(t);
 
-  await server.reload(yaml({ more: come.replace('come:', 'gone:') }));
-  t.equal(await status(t, server, 'GET /gone.m3u'), 200, 'and back');
-  await server.reload(yaml({ more: come }));
-  const again = await ask(t, server.port, 'GET /metadata/channel/come.json HTTP/1.1');
-  t.equal(again.json().song, 'first', 'what was on air is kept meanwhile');
-  await all.areWell(t);
-});
+    await server.reload(yaml({ more: come.replace('come:', 'gone:') }));
+    t.equal(await status(t, server, 'GET /gone.m3u'), 200, 'and back');
+    await server.reload(yaml({ more: come }));
+    const again = await ask(t, server.port, 'GET /metadata/channel/come.json HTTP/1.1');
+    t.equal(again.json().song, 'first', 'what was on air is kept meanwhile');
+    await all.areWell(t);
+  },
+);
 
 t.test('a station goes and comes back: what is polled of it is as it is now', async (t) => {
   const late = (name: string) =>

@@ -61,7 +61,9 @@ t.test('templates have known places only, and none in the host of a URL', async 
   const keys = { partnerId: 'a', partnerKey: 'b' };
   t.match(problems({ format: 'tunein', parameters: { ...keys, id: '{id}' } }), { parameters: /for format: custom$/ });
   t.strictSame(problems({ url: URL, format: 'custom', parameters: { a: '{id}', b: '{}' } }), {});
-  t.match(problems({ url: URL, format: 'custom', parameters: { a: '{ids}' } }), { 'parameters.a': /^may contain only/ });
+  t.match(problems({ url: URL, format: 'custom', parameters: { a: '{ids}' } }), {
+    'parameters.a': /^may contain only/,
+  });
   t.strictSame(problems({ url: URL, format: 'discord', text: 'x'.repeat(1024) }), {});
   t.match(problems({ url: URL, format: 'discord', text: 'x'.repeat(1025) }), { text: /^must be/ });
   t.strictSame(problems({ url: URL, format: 'custom', body: 'x'.repeat(16_384) }), {});

@@ -352,9 +352,9 @@ t.test('the control socket: a line in, a line out, for its own user', async (t) 
       socket.once('error', reject).once('close', () => resolve(answer));
       socket.write(text);
     });
-  t.same(JSON.parse(await ask('restart\n')), { refused: 'without workers there is nothing that could be replaced' });
-  t.same(JSON.parse(await ask('toString\n')), { refused: 'there is no command "toString" at this server' });
-  t.match(await ask('x'.repeat(5000)), /there is no command \\"x{64}\\" at this server/);
+  t.same(JSON.parse(await ask('restart\n')), { refused: 'without workers there are no processes to replace' });
+  t.same(JSON.parse(await ask('toString\n')), { refused: 'this server has no command "toString"' });
+  t.match(await ask('x'.repeat(5000)), /this server has no command \\"x{64}\\"/);
   t.match(await ask('backup\n'), /^\{"done":"airsplice-backup-[0-9a-f]{8}\.mdb"\}\n$/);
   await server.end('SIGTERM');
   t.notOk(existsSync(path), 'it goes with the server');

@@ -214,7 +214,12 @@ t.test('LOG_LEVEL and --log-level before the configuration; the id of a connecti
     () => `${ids()}`,
   );
   t.equal(new Set(ids()).size, 1, `one id: ${ids()}`);
-  t.match(find('nothing there'), { level: 20, address: '127.0.0.1', status: 404, reason: /Nothing is served at this address/ });
+  t.match(find('nothing there'), {
+    level: 20,
+    address: '127.0.0.1',
+    status: 404,
+    reason: /Nothing is served at this address/,
+  });
   t.notOk(server.err.includes('none.mp3'), 'what a stranger asks for may be a token');
 
   writeFileSync(config, demoYaml(log('info'), quietPort));

@@ -21,7 +21,7 @@ t.jobs = 2;
 const LINK = 'LINK_VERSION';
 const MESSAGES = 'MESSAGES_VERSION';
 /** What a worker logs of a hub of another version. */
-const WAITS = 'this worker waits for the next hub';
+const WAITS = 'waiting for the next hub';
 const ENDS = 'this worker ends, and its clients reconnect';
 
 /** Old workers would serve for an hour. */
@@ -127,7 +127,7 @@ t.test('a restart with another version of the messages is none', async (t) => {
   t.match(
     said,
     new RegExp(
-      `not restarted: the program speaks version ${MESSAGES_VERSION + 1} .* this supervisor version ${MESSAGES_VERSION}: the server must be stopped and started`,
+      `not restarted: the program speaks version ${MESSAGES_VERSION + 1} .* this supervisor version ${MESSAGES_VERSION}: stop and start the server`,
     ),
   );
   await until(() => machine.children.length === 1 + WORKERS, RESTARTED_MS);

@@ -21,7 +21,7 @@ t.setTimeout(patient(120_000));
 const ENDED_MS = 3000;
 const LATE_MS = 1500;
 const FELL_SILENT = 'another machine does not respond: its connection was closed';
-const DOES_NOT_COME = 'no audio comes from the machine that feeds the channel';
+const DOES_NOT_COME = 'no audio arrives from the machine that feeds the channel';
 const ALONE = 'this machine feeds the channel for its own listeners';
 const COMES_AGAIN = 'audio is back from the machine that feeds the channel';
 /** A listener that moves to another tape gets again what its player lacks of its burst (5 s), and is written to once a second. */

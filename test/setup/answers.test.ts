@@ -67,7 +67,7 @@ t.test('every kind of reach and of name makes a file that can be used, and says 
     const text = draftText({ ...draft, lost: ['one', 'two'] }, 'Title', '/s.json', '/e.yaml');
     t.match(
       text,
-      /^# yaml-language-server: \$schema=\/s\.json\n# Title\n(# .*\n)+#\n# Not carried over, or otherwise here:\n# - one\n# - two\n/,
+      /^# yaml-language-server: \$schema=\/s\.json\n# Title\n(# .*\n)+#\n# Not imported, or different here:\n# - one\n# - two\n/,
     );
     const config = loadConfig('/srv/airsplice.yaml', {}, text);
     t.equal(config.stations['station']?.name, `放送 "'#: - {} %`);

@@ -91,7 +91,7 @@ t.test(
     t.match(draft.logins, [{ key: 'radio', mount: '/radio.mp3', encoder: { user: 'source', password: /^\S{20,}$/ } }]);
     t.strictSame(draft.lost, [
       "AzuraTest Radio: playlists, requests and streamers' accounts stay in AzuraCast",
-      '/radio.mp3: there is no password for encoders in the file; one was made',
+      '/radio.mp3: the file has no password for encoders; one was created',
     ]);
   },
 );
@@ -157,11 +157,11 @@ t.test('several stations, whose mounts have the same paths, behind its web serve
   const lost = draft.lost.filter((sentence) => !sentence.includes('password'));
   t.strictSame(lost, [
     'One: the mount /radio.mp3 is there twice',
-    "One: its remote Relay in Oslo is another server's: a channel can pull that",
+    'One: its remote Relay in Oslo is on another server: a channel can pull it',
     'One: its HLS has other paths here: MOUNT/hls.m3u8',
     "One: playlists, requests and streamers' accounts stay in AzuraCast",
     'Two: its mount /radio.mp3 is /two/radio.mp3 here, since another station has it too',
-    'Two: the mount /a b.mp3 cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)',
+    'Two: the mount /a b.mp3 is not valid as a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)',
     'Three has no mount',
   ]);
 });
@@ -189,7 +189,7 @@ t.test('texts of a document stay texts', async (t) => {
 t.test('what is no such document: what is wrong with it', async (t) => {
   const fails = (text: string, message: RegExp, name = '') =>
     t.throws(() => importedDraft(text, { path: PATH, station: name, mounts: [] }), { message }, text.slice(0, 60));
-  fails('{"a', /begins like JSON and is none/);
+  fails('{"a', /looks like JSON but is invalid/);
   fails('[]', /it is JSON, but not what AzuraCast/);
   fails('{"icestats": {}}', /not what AzuraCast's \/api\/stations answers: name: /);
   fails(JSON.stringify([station({ mounts: [mount({ path: 1 })] })]), /answers: mounts: 0: path: /);
@@ -202,7 +202,7 @@ t.test('what is no such document: what is wrong with it', async (t) => {
     1000,
   );
   fails(JSON.stringify([station({ mounts: [] })]), /it names no mount: AzuraTest Radio has no mount/);
-  fails(JSON.stringify([station(), station({ shortcode: 'b' })]), /it has 2 stations, and --station names one/, 'x');
+  fails(JSON.stringify([station(), station({ shortcode: 'b' })]), /it has 2 stations: name one with --station/, 'x');
 });
 
 t.test('stations of one short code have a key each, and one whose code it is keeps it', async (t) => {

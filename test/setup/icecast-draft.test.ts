@@ -45,8 +45,8 @@ t.test("Debian's default file", { skip: existsSync(DEBIAN) ? false : 'no icecast
   const file = imported(readFileSync(DEBIAN, 'utf8'));
   t.strictSame(Object.keys(file.channels), ['live']);
   t.ok(takes(file, 'live', 'hackme'));
-  t.match(file.lost, /names no mount, since Icecast takes any: \/live was made/);
-  t.match(file.lost, /its password is that of an example, which everybody knows/);
+  t.match(file.lost, /names no mount, since Icecast accepts any: \/live was created/);
+  t.match(file.lost, /its password comes from a public example/);
   t.match(file.config, { limits: { listeners: 100, headSeconds: 15 }, streams: { burstSeconds: 4 } });
   t.equal(file.config.addresses[0]!.shoutcastPort, false, 'its port for SHOUTcast is not open either');
   const named = imported(readFileSync(DEBIAN, 'utf8'), ['/one.mp3', '/two']);
@@ -70,7 +70,7 @@ t.test('a relay, and a mount with a password of its own', async (t) => {
   t.notOk(takes(file, 'stream', 'old-source-word'));
   t.match(file.channels['stream'], { public: true, metaint: 8192 });
   t.match(file.config, { streams: { publicUrl: 'http://online.radiogrodno.by:8005' }, log: { level: 'error' } });
-  t.match(file.lost, /\/stream: streams\.burstSeconds is of all channels/);
+  t.match(file.lost, /\/stream: streams\.burstSeconds applies to all channels/);
   t.match(file.lost, /the access log: \/nowhere\/icecast cannot be written to/);
 });
 
@@ -124,7 +124,7 @@ t.test('fallback mounts are later sources: another mount, a relay, a file', asyn
   t.strictSame(sourcesOf(chain, 'b'), ['encoder source'], 'no circle');
   t.match(chain.lost, /\/b: its fallback \/c leads back to it/);
   t.strictSame(sourcesOf(chain, 'd'), ['encoder source', 'pull http://127.0.0.1:8000/text.mp3 on demand']);
-  t.match(chain.lost, /\/d: its fallback \/text\.mp3 cannot be played here as a file/);
+  t.match(chain.lost, /\/d: its fallback \/text\.mp3 cannot be played as a file here/);
   t.strictSame(sourcesOf(chain, 'e'), ['encoder source', silence], 'never outside the webroot');
 });
 
@@ -137,7 +137,7 @@ t.test('who had to log in to listen, still has to', async (t) => {
   ]);
   t.equal(file.channels['remotemount']?.name, 'Remote $ {HOME} Station', 'no variable');
   t.equal(file.channels['members'], undefined, 'a login of another kind: the channel is left out');
-  t.match(file.lost, /\/members: its listeners were asked for a login .* it was left out/);
+  t.match(file.lost, /\/members: its listeners had to log in .* it was left out/);
   t.match(file.config.addresses, [{ host: '127.0.0.1', port: 8000, shoutcastPort: 8001 }]);
 
   const alone = imported(
@@ -183,7 +183,7 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
   t.match(file.config, { streams: { burstSeconds: 0 }, sources: { bodyTimeoutSeconds: 60 }, log: { level: 'debug' } });
   t.equal(file.config.accessLog.file, join(folder, 'log/airsplice-access.log'));
   for (const words of [
-    /the mount \/\*\.mp3 cannot be a mount here/,
+    /the mount \/\*\.mp3 is not valid as a mount here/,
     /the mount \/admin\/x is a path that this server uses/,
     /the alias \/x .* leads to no mount/,
     /the alias \/live .* is a mount already/,
@@ -194,7 +194,7 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
   t.notMatch(file.text, /a:b/);
   const without = imported(xml(join(folder, 'none.pem')));
   t.equal(without.config.addresses.length, 1);
-  t.match(without.lost, /port 8443 .* was for TLS: its certificate .*none\.pem cannot be read here/);
+  t.match(without.lost, /port 8443 .* was for TLS: its certificate .*none\.pem is unreadable here/);
 });
 
 t.test('what the file says leaves no comment: no line of it becomes an option', async (t) => {
@@ -219,7 +219,7 @@ t.test('no password at all: one is made', async (t: Test) => {
     'Mine',
     [],
   );
-  t.match(draft.lost.join(), /\/a: there is no password for encoders in the file; one was made/);
+  t.match(draft.lost.join(), /\/a: the file has no password for encoders; one was created/);
   t.match(draft.logins[0]?.encoder?.password, /^[\w-]{24}$/);
   t.match(draftText(draft, '', '', ''), /name: Mine\n/);
 });
@@ -231,7 +231,7 @@ t.test('fallbacks that lead on and on are cut where a channel can have no more s
       return `${relay}<mount><mount-name>/m${i}</mount-name><fallback-mount>/m${i + 1}</fallback-mount></mount>`;
     }).join('');
   const { lost } = icecastDraft(`<icecast>${chain(40)}</icecast>`, '/srv/a.yaml', '', []);
-  t.ok(lost.includes('/m0: its fallbacks go on for more than 16 mounts'));
+  t.ok(lost.includes('/m0: its fallbacks continue for more than 16 mounts'));
   t.notMatch(lost.join(), '/m30: its fallbacks');
 });
 
@@ -280,8 +280,8 @@ t.test('encoders that a hook judged are judged by it, and by no password of the 
 
   const unusable = imported(xml('<option name="stream_auth" value="file:///etc/passwd"/>'));
   t.equal(unusable.channels['live']?.encoderHook, undefined);
-  t.match(unusable.lost, '/live: the URL of its stream_auth cannot be asked');
+  t.match(unusable.lost, '/live: the URL of its stream_auth cannot be requested');
   t.notOk(takes(unusable, 'live', 'of all encoders'), 'no other way in than was');
   const header = imported(xml(`${stream}<option name="auth_header" value="x-ok: yes"/>`));
-  t.match(header.lost, '/live: its stream_auth must answer icecast-auth-user: 1; x-ok: yes is not looked at');
+  t.match(header.lost, '/live: its stream_auth must answer icecast-auth-user: 1; x-ok: yes is ignored');
 });

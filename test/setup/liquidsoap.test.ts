@@ -62,7 +62,7 @@ t.test('they become channels with the passwords of the script', async (t) => {
   const encoder = channels['radio']!.sources[0]!;
   t.ok(encoder.type === 'encoder' && encoder.user === 'dj' && secretMatches([encoder.password!], 'az"ura'));
   t.match(draft.lost.join('\n'), /the mount of line 12 is not written there as a text/);
-  t.match(draft.lost.join('\n'), /\/other\.ogg: its password is not written there as a text/);
+  t.match(draft.lost.join('\n'), /\/other\.ogg: its password is not a literal there/);
   t.match(draft.lost.join('\n'), /line 13 connects to port 9000: here it is 8010/);
   t.notMatch(draft.lost.join('\n'), /--channel/);
 });
@@ -71,7 +71,7 @@ t.test('mounts that were asked for and are not made are named', async (t) => {
   const station = { name: 'One', mounts: [{ path: '/live', url: 'https://one.example/live' }] };
   for (const text of [SCRIPT, JSON.stringify([station])]) {
     const { lost } = importedDraft(text, { path: '/srv/a.yaml', station: '', mounts: ['/jazz'] });
-    t.match(lost.join('\n'), /--channel adds mounts to an icecast\.xml alone: \/jazz was not made/);
+    t.match(lost.join('\n'), /--channel adds mounts only to an icecast\.xml: \/jazz was not created/);
   }
 });
 

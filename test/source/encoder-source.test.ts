@@ -135,5 +135,5 @@ t.test('titles without audio are no sign of life of an encoder', async (t) => {
     if (serial === 5) t.equal(encoder.isBusy, false, 'another encoder may take its place');
     clock.advance(1000);
   }
-  t.strictSame(tap.losses, ['no audio in what the encoder sends']);
+  t.strictSame(tap.losses, ['no audio in the data from the encoder']);
 });

@@ -84,7 +84,7 @@ function freeFormat(frames: number): Buffer {
 }
 
 t.test('what ffmpeg does not write', async (t) => {
-  t.equal(certainAt(freeFormat(5), 1)[1], 'MP3 of a free bitrate');
+  t.equal(certainAt(freeFormat(5), 1)[1], 'MP3 with free-format bitrate');
   t.equal(certainAt(freeFormat(1), 1)[1], 'unknown', 'one frame shows nothing');
   t.equal(certainAt(Buffer.from(`#EXTM3U\n${'#EXTINF:4,\nseg.ts\n'.repeat(3)}`), 1)[1], 'an HLS playlist');
   t.equal(certainAt(Buffer.from(`Z\0\x10\x09\0\x04${'2.1\0'.repeat(9)}`, 'latin1'), 1)[1], 'SHOUTcast 2 (uvox)');
@@ -107,7 +107,7 @@ t.test('a sentence names it and says what to do', async (t) => {
   const foreign = flac.push(Buffer.from(`fLaC${'\0'.repeat(28)}`));
   t.equal(
     foreignSentence(foreign!, 'the encoder'),
-    'no MP3, AAC or Ogg audio in what the encoder sends (FLAC without Ogg): put the FLAC into Ogg',
+    'no MP3, AAC or Ogg audio in what the encoder sends (FLAC without Ogg): send FLAC in Ogg',
   );
   t.equal(
     foreignSentence(UNKNOWN, 'the upstream'),

@@ -130,7 +130,7 @@ t.test('impossible figures are left out, and the rest is counted', async (t) => 
   );
   t.same([...store.figureScopes('day')], ['channel:jazz']);
   t.same(faults, [
-    'process 3 reported impossible figures: 1004 rows are left out',
-    ...Array(2).fill('process 3 reported figures for an impossible minute: they are left out'),
+    'process 3 reported impossible figures: ignoring 1004 rows',
+    ...Array(2).fill('process 3 reported figures for an impossible minute: ignoring them'),
   ]);
 });

@@ -50,7 +50,7 @@ t.test('a store that cannot be looked at refuses saves, and takes them when it c
   renameSync(data, `${data}.away`);
   // What a server of files that hiccups is to the one who asks.
   symlinkSync(data, data);
-  t.match(store.fault(), /airsplice\.mdb cannot be looked at \(ELOOP\)/);
+  t.match(store.fault(), /airsplice\.mdb cannot be checked \(ELOOP\)/);
   await t.rejects(store.save('jazz', stateOf(2)), {
     message: /^The state of channel jazz cannot be saved: .*\(ELOOP\)$/,
   });
@@ -83,7 +83,7 @@ t.test('a save that the system refuses to write changes nothing, and the next on
   t.same(store.load('jazz'), stateOf(1));
   t.same(store.history('jazz', { limit: 9 }), [entry]);
   t.equal(store.load('other'), undefined);
-  t.match(store.fault(), /^the disk of .* does not take what is saved \(.*Input\/output error/);
+  t.match(store.fault(), /^saving to the disk of .* fails \(.*Input\/output error/);
   await store.save('jazz', stateOf(2));
   t.equal(store.fault(), null);
   await store.close();
@@ -101,7 +101,7 @@ t.test('a change that was refused and cannot be taken back is a fault until a re
     await t.rejects(refused, { message: /cannot be saved: .*airsplice\.mdb is gone/ });
   });
   renameSync(`${data}.away`, data);
-  const fault = /is gone.* and then restart: a change of channel jazz that was refused cannot be taken back \(.+\)$/;
+  const fault = /is gone.* and then restart: a change of channel jazz that was refused cannot be undone \(.+\)$/;
   t.match(store.fault(), fault, 'though the file is back');
   await t.rejects(store.save('other', stateOf(1, undefined, 'other')), { message: fault });
   await store.close();

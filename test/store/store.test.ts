@@ -326,7 +326,7 @@ t.test('lmdb: a file that can be read and is wrong all the same is refused with 
     }),
   ]);
   writeFileSync(file, '');
-  await t.rejects(openLmdbStore(folder), { message: /is empty, cut to 0 bytes: put a copy in its place/ });
+  await t.rejects(openLmdbStore(folder), { message: /is empty, cut to 0 bytes: restore a copy/ });
   t.equal(statSync(file).size, 0, 'it was not touched');
 });
 

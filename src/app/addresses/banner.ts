@@ -41,7 +41,11 @@ export function banner(
   if (config.page.enabled) show('open', 'stream', (at) => `${at.url}/`);
   if (operator !== null) {
     const { user, password } = operator;
-    show('admin', 'admin', (at) => `${at.url}/admin as ${user} with the password ${password}, generated for this start`);
+    show(
+      'admin',
+      'admin',
+      (at) => `${at.url}/admin as ${user} with the password ${password}, generated for this start`,
+    );
   }
   show('hear', 'stream', (at) => `ffplay -nodisp ${at.url}${mount}`);
   if (hlsOf(config.streams.hls, channel) !== null) show('hls', 'stream', (at) => `mpv ${at.url}${mount}/hls.m3u8`);

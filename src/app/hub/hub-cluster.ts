@@ -168,11 +168,8 @@ export function observeCluster(
   engine: ClusterEngine,
   shared: () => SharedTapes | null = () => null,
 ): void {
-  registry.gauge(
-    'airsplice_cluster_reached',
-    '1 while the shared log is reachable: Redis, or an origin',
-    [],
-    (set) => set({}, engine.isReached ? 1 : 0),
+  registry.gauge('airsplice_cluster_reached', '1 while the shared log is reachable: Redis, or an origin', [], (set) =>
+    set({}, engine.isReached ? 1 : 0),
   );
   registry.gauge('airsplice_cluster_waiting_changes', 'Changes waiting to be sent to all machines', [], (set) =>
     set({}, engine.waiting),

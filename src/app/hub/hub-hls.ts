@@ -34,7 +34,7 @@ export function makeHls(
     clock,
     rewinds,
     onDamaged: (channel, err) =>
-      log.error({ channel, err }, "HLS: the stored segments of this channel cannot be read: starting afresh"),
+      log.error({ channel, err }, 'HLS: the stored segments of this channel cannot be read: starting afresh'),
   });
   const tapeName = tapeNameOf(names);
   const cut = withGetters<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });

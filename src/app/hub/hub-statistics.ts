@@ -75,12 +75,7 @@ export function makeRecorder(
     clock,
     store,
     () => config.statistics,
-    (err) =>
-      repeats.warn(
-        'statistics',
-        { err },
-        'some statistics were dropped, or could not be stored: retrying',
-      ),
+    (err) => repeats.warn('statistics', { err }, 'some statistics were dropped, or could not be stored: retrying'),
     (scope) => {
       const [kind, key = ''] = scope.split(':');
       if (kind === 'station') return Object.hasOwn(config.stations, key);

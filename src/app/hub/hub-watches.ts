@@ -46,11 +46,7 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
     if (isWrong ? Math.abs(skewMs - saidMs) < WRONG_CLOCK_MS : saidMs === 0) return;
     saidMs = isWrong ? skewMs : 0;
     if (!isWrong) log.info('the clock of this machine agrees with the cluster again');
-    else
-      log.warn(
-        { aheadSeconds: skewMs / 1000 },
-        'the clock of this machine differs from the cluster: check NTP',
-      );
+    else log.warn({ aheadSeconds: skewMs / 1000 }, 'the clock of this machine differs from the cluster: check NTP');
   };
 }
 

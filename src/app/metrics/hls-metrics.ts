@@ -55,7 +55,5 @@ export function observeHlsRequests(registry: MetricRegistry, service: Pick<HlsSe
       }
     },
   );
-  registry.gauge('airsplice_hls_waiting', 'HLS requests waiting for a segment', [], (set) =>
-    set({}, service.waiting),
-  );
+  registry.gauge('airsplice_hls_waiting', 'HLS requests waiting for a segment', [], (set) => set({}, service.waiting));
 }

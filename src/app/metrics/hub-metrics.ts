@@ -50,9 +50,14 @@ function observeChannels(registry: MetricRegistry, { channels, clock }: HubObser
       for (const [channel, { audio }] of channels) set({ channel }, audio.formatChanges);
     },
   );
-  registry.gauge('airsplice_bitrate_kbps', 'Mean bitrate that listeners received in the last minute', ['channel'], (set) => {
-    for (const [channel, { audio }] of channels) set({ channel }, audio.bitrateKbps);
-  });
+  registry.gauge(
+    'airsplice_bitrate_kbps',
+    'Mean bitrate that listeners received in the last minute',
+    ['channel'],
+    (set) => {
+      for (const [channel, { audio }] of channels) set({ channel }, audio.bitrateKbps);
+    },
+  );
   registry.counter('airsplice_audio_seconds_total', 'Seconds of audio added to the tape', ['channel'], (set) => {
     for (const [channel, { audio }] of channels) set({ channel }, audio.audioMs / 1000);
   });
@@ -103,12 +108,17 @@ function observeSources(registry: MetricRegistry, { channels }: HubObserved): vo
 
 function observeTitles(registry: MetricRegistry, observed: HubObserved): void {
   const { titles, saves, config, channels, clock } = observed;
-  registry.gauge('airsplice_title_age_seconds', 'Seconds since the current title began; absent: no title', ['channel'], (set) => {
-    for (const channel of channels.keys()) {
-      const { now } = observed.stateOf(channel);
-      if (now !== null) set({ channel }, Math.max(0, clock.wallMs() - now.effectAtMs) / 1000);
-    }
-  });
+  registry.gauge(
+    'airsplice_title_age_seconds',
+    'Seconds since the current title began; absent: no title',
+    ['channel'],
+    (set) => {
+      for (const channel of channels.keys()) {
+        const { now } = observed.stateOf(channel);
+        if (now !== null) set({ channel }, Math.max(0, clock.wallMs() - now.effectAtMs) / 1000);
+      }
+    },
+  );
   registry.gauge('airsplice_store_fault', '1 while the store cannot be used', [], (set) =>
     set({}, observed.storeFault() === null ? 0 : 1),
   );
@@ -117,9 +127,14 @@ function observeTitles(registry: MetricRegistry, observed: HubObserved): void {
     const { connections, listeners, watchers } = config.limits;
     for (const [limit, most] of Object.entries({ connections, listeners, watchers })) set({ limit }, most);
   });
-  registry.counter('airsplice_titles_held_total', 'Titles of sources in excess of limits.pushesPerMinute', ['channel'], (set) => {
-    for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
-  });
+  registry.counter(
+    'airsplice_titles_held_total',
+    'Titles of sources in excess of limits.pushesPerMinute',
+    ['channel'],
+    (set) => {
+      for (const [channel, { count }] of titles.delayedTitles) set({ channel }, count);
+    },
+  );
 }
 
 /** Registers what is known of the processes themselves, where there are several. @param workers those that are linked */

@@ -33,9 +33,14 @@ function observeProcess(registry: MetricRegistry, watchdog: Watchdog, loop: Loop
   registry.gauge('airsplice_longest_turn_seconds', longest, ['part', ...names], (set) => {
     for (const [part, ms] of Object.entries(watchdog.longestMs)) set({ part, ...own }, ms / 1000);
   });
-  registry.counter('airsplice_long_turns_total', 'Blocks of the event loop of log.longTurnMs or more', ['part', ...names], (set) => {
-    for (const [part, count] of Object.entries(watchdog.long)) set({ part, ...own }, count);
-  });
+  registry.counter(
+    'airsplice_long_turns_total',
+    'Blocks of the event loop of log.longTurnMs or more',
+    ['part', ...names],
+    (set) => {
+      for (const [part, count] of Object.entries(watchdog.long)) set({ part, ...own }, count);
+    },
+  );
   registry.gauge('process_resident_memory_bytes', 'Resident memory', names, (set) =>
     set(own, process.memoryUsage.rss()),
   );

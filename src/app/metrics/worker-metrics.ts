@@ -216,9 +216,14 @@ class WorkerMetrics {
       set({ state: 'idle' }, loose.idle);
       set({ state: 'busy' }, count - loose.undecided - loose.idle);
     });
-    this.#registry.counter('airsplice_connections_refused_total', 'Connections refused for lack of room', ['reason'], (set) => {
-      for (const [reason, count] of Object.entries(connections.refusals)) set({ reason }, count);
-    });
+    this.#registry.counter(
+      'airsplice_connections_refused_total',
+      'Connections refused for lack of room',
+      ['reason'],
+      (set) => {
+        for (const [reason, count] of Object.entries(connections.refusals)) set({ reason }, count);
+      },
+    );
     this.#registry.counter(
       'airsplice_connections_made_room_total',
       'Idle or undecided connections closed to make room',

@@ -123,7 +123,7 @@ function givenIn(line: CommandLine): Given {
   };
   const port = read('port', readPort);
   const url = read('public-url', (text) => {
-    if (!/^https?:/.test(text)) throw new AnswerError('a URL such as https://radio.example');
+    if (!/^https?:/.test(text)) throw new AnswerError('enter a URL such as https://radio.example');
     return readReach(text);
   });
   const reach = url ?? (port === undefined ? undefined : { port, publicUrl: '', isProxied: false });

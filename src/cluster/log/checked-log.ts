@@ -17,7 +17,7 @@ export function checkedLog(log: SharedLog): SharedLog {
     } catch (error) {
       if (!(error instanceof CheckError)) throw error;
       log.close();
-      throw new LogLost(`the answer to ${what} cannot be read (${error.message})`);
+      throw new LogLost(`the answer to ${what} is unreadable (${error.message})`);
     }
   };
   return {

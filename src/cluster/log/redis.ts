@@ -70,7 +70,7 @@ export class Redis {
         reasons.add(messageOf(error));
       }
     }
-    throw new RedisLost(`no Sentinel names a server that takes changes (${[...reasons].join('; ')})`);
+    throw new RedisLost(`no Sentinel names a writable server (${[...reasons].join('; ')})`);
   }
 
   static async #connectTo(
@@ -191,7 +191,7 @@ async function masterUrl(sentinel: string, options: RedisOptions): Promise<strin
     await within(answerMs, client.connect());
     const asked = client.sendCommand<readonly string[] | null>(['SENTINEL', 'get-master-addr-by-name', master]);
     const primary = await within(answerMs, asked);
-    if (primary === null) throw new Error(`it knows no master ${master}`);
+    if (primary === null) throw new Error(`it does not know the master ${master}`);
     const found = new URL(url);
     const host = primary[0]!;
     found.host = `${host.includes(':') ? `[${host}]` : host}:${primary[1]}`;

@@ -83,7 +83,7 @@ export class RemoteLog implements SharedLog {
         if (message.type === 'refused') this.#requests.fail(message.id, new Error(message.reason));
         else this.#requests.answer(message.id, message.answer);
       },
-      onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin has ended the connection'),
+      onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin closed the connection'),
     };
     this.#control = new Control(this.#connection, handler, (value) => must(answerSchema, value));
   }
@@ -175,7 +175,7 @@ export async function serveLog(
   };
   const handler: ControlHandler<LogQuestion> = {
     onControl: (question) => {
-      if (++waiting > MAX_REQUESTS) throw new WireError(`more than ${MAX_REQUESTS} questions at once`);
+      if (++waiting > MAX_REQUESTS) throw new WireError(`more than ${MAX_REQUESTS} requests at once`);
       void answer(question);
     },
     onClosed: () => log.close(),

@@ -51,7 +51,7 @@ const YIELD_MS = 3000;
 /** How long an owner named by another node overrides older answers of Redis. */
 const PROVISIONAL_MS = 2000;
 
-const ALONE = 'this machine feeds the channel for its own listeners, until audio comes from the other one again';
+const ALONE = 'this machine feeds the channel for its own listeners until audio from the other one is back';
 
 /** Unknown yet; fed here; about to be fed here; taken from another node. */
 export type FeedingPhase = 'waiting' | 'owning' | 'taking' | 'following';

@@ -47,7 +47,7 @@ export class OwnerWatch {
     link.audio.want(true);
     remote.lose(link.lostSinceMs);
     onFacts(channel);
-    log.warn({ channel, node }, 'no audio comes from the machine that feeds the channel');
+    log.warn({ channel, node }, 'no audio arrives from the machine that feeds the channel');
   }
 
   #onBack(node: string): void {

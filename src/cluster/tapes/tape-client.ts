@@ -66,7 +66,7 @@ async function upgraded(
 ): Promise<Duplex> {
   const { host } = new URL(url);
   if (mayAsk?.(url) === false)
-    throw new Error(`${host} may not be asked: its URL is not https, or cluster.peers does not have it`);
+    throw new Error(`${host} must not be contacted: its URL is not https, or it is not in cluster.peers`);
   // Loaded when it is needed: a server without a cluster starts without it.
   const { buildConnector, Client } = await import('../http-client.js');
   const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;

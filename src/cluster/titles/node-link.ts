@@ -51,7 +51,7 @@ const PAST_ENTRIES = 10;
 const CLOCK_ASKS = 3;
 /** Between two attempts; the same after a refusal. */
 const [RETRY_MS, REFUSED_MS] = [200, 2000];
-const [FORGOTTEN, UNWAITING] = ['it was emptied, or has other data', 'it answers before there is an entry of its log'];
+const FORGOTTEN = 'it was emptied, or has different data';
 
 export class NodeLink {
   readonly #parts: NodeLinkParts;
@@ -133,7 +133,7 @@ export class NodeLink {
   /** Joins again and reads all last values, as entries are missing. */
   rejoin(): void {
     this.#misses = true;
-    this.#log?.close('entries of its log are missing, and all is read again');
+    this.#log?.close('entries of its log are missing: reading everything again');
   }
 
   /** It takes no changes (memory, disk, rights): it is treated as lost, and not asked again at once. */

@@ -11,10 +11,7 @@ export function streamInfoSchema() {
     mainStreamUrl: headerUrl().optional(),
     logo: headerUrl().optional(),
     countryCode: matching(/^[A-Z]{2}$/, 'must be an ISO 3166-1 country in two capital letters, such as AT').optional(),
-    subdivisionCode: matching(
-      /^[A-Z]{2}-[A-Z0-9]{1,3}$/,
-      'must be an ISO 3166-2 subdivision, such as AT-1',
-    ).optional(),
+    subdivisionCode: matching(/^[A-Z]{2}-[A-Z0-9]{1,3}$/, 'must be an ISO 3166-2 subdivision, such as AT-1').optional(),
     languageCodes: list(
       matching(/^[a-z]{2,3}$/, 'must be an ISO 639 language in two or three lower-case letters, such as de or deu'),
       1,

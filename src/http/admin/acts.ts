@@ -155,7 +155,8 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
   const right = 'operate';
   routes.act({ method: 'POST', url: '/admin/api/blocks', right, act: 'block' }, async (request, user) => {
     const { network, seconds, reason } = bodyOf(BLOCK, request);
-    if (new AddressList([network]).has(user.address)) throw new Refusal('conflict', 'This would block your own address.');
+    if (new AddressList([network]).has(user.address))
+      throw new Refusal('conflict', 'This would block your own address.');
     const sinceMs = wallMs();
     const block = { network, reason, by: user.name, sinceMs, untilMs: sinceMs + seconds * 1000 };
     await queries.hub('block', block);
@@ -165,7 +166,10 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
   routes.act({ method: 'DELETE', url: '/admin/api/blocks/:network', right, act: 'unblock' }, async (request) => {
     const { network: asked } = request.params as Named;
     const network = NETWORK.safeParse(asked).data;
-    found(network !== undefined && (await queries.hub('unblock', { network })), 'This address or network is not blocked.');
+    found(
+      network !== undefined && (await queries.hub('unblock', { network })),
+      'This address or network is not blocked.',
+    );
     return { what: { network } };
   });
 }

@@ -239,7 +239,7 @@ class HlsCopy implements HlsFeed {
       this.#saidMs = Number.NEGATIVE_INFINITY;
       this.window.clear();
       this.#wake();
-    } else throw new WireError(`a message of type ${type} from a hub`);
+    } else throw new WireError(`unexpected message type ${type} from a hub`);
   }
 
   #append(segment: HlsSegment): void {

@@ -58,7 +58,7 @@ export class HlsSender implements MessageHandler {
     } else if (type === HLS_WHOLE) {
       // It was ended here, and that message is on its way.
       subscription?.copy.question();
-    } else throw new WireError(`a message of type ${type} from a worker`);
+    } else throw new WireError(`unexpected message type ${type} from a worker`);
   }
 
   onDrain(): void {

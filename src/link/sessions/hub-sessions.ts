@@ -47,7 +47,7 @@ export class HubSessions implements MessageHandler {
   }
 
   onMessage(type: number, message: MessageReader): void {
-    if (this.#worker === 0) throw new WireError('a worker must say first who it is');
+    if (this.#worker === 0) throw new WireError('the first message of a worker must identify it');
     passOn(this.#registry, this.#worker, type, message);
   }
 

@@ -206,7 +206,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     else if (type === NO_TAPE) {
       this.#answered = this.subscription;
       this.#replace(undefined);
-    } else throw new WireError(`a message of type ${type} from a hub`);
+    } else throw new WireError(`unexpected message type ${type} from a hub`);
   }
 
   #onFacts(message: MessageReader): void {

@@ -69,7 +69,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     if (type === SUBSCRIBE) this.#subscribe(id, message);
     else if (type === UNSUBSCRIBE) this.#unsubscribe(id, message);
     else if (type === LISTENING) this.#subscriptions.get(id)?.tape.listening(readListening(message));
-    else throw new WireError(`a message of type ${type} from a worker`);
+    else throw new WireError(`unexpected message type ${type} from a worker`);
   }
 
   onAlarm(): void {

@@ -156,7 +156,7 @@ export class LinkConnection implements AlarmHandler {
     if (bytes === null || this.#isClosed) return;
     this.#stream.write(bytes);
     if (this.#stream.writableLength > MAX_WAITING_BYTES)
-      this.#break(`it does not read: more than ${MAX_WAITING_BYTES} bytes wait for it`);
+      this.#break(`it does not read: more than ${MAX_WAITING_BYTES} bytes are waiting for it`);
   }
 
   /** Sends a ping, and closes the link if the other end is silent. */
@@ -165,7 +165,7 @@ export class LinkConnection implements AlarmHandler {
     // This process was suspended: data of that time is not read yet.
     if (nowMs - this.#dueMs > PING_MS) this.#heardMs = nowMs;
     if (nowMs - this.#heardMs >= SILENT_MS) {
-      this.#break(`nothing has come for ${SILENT_MS} ms`);
+      this.#break(`nothing received for ${SILENT_MS} ms`);
       return;
     }
     this.begin(PING).end();

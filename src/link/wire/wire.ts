@@ -137,7 +137,7 @@ export class MessageReader {
 
   /** @throws WireError if bytes remain */
   end(): void {
-    if (this.#at < this.#bytes.length) throw new WireError('a message is longer than what it says');
+    if (this.#at < this.#bytes.length) throw new WireError('a message is longer than its content');
   }
 
   #keep(length: number): Buffer {

@@ -192,7 +192,7 @@ export class AcmeCertificate {
       this.#output.onIssued(this.#pair);
       // Otherwise it would be ordered again and again.
       if (this.#isDue())
-        throw new Error('the new certificate is to be renewed already: is the clock of this machine right?');
+        throw new Error('the new certificate is already due for renewal: is the clock of this machine right?');
       this.#failures = 0;
       this.#said = null;
       this.problem = null;

@@ -85,10 +85,7 @@ export class AcmeCertificates {
     const parent = dirname(certificateFolder(acme, config.data.folder));
     void removeFormer(parent, this.#configured, clock.wallMs()).then((certificates) => {
       if (certificates.length > 0)
-        log.info(
-          { certificates },
-          'certificates that are configured no more, and have expired: their files are removed',
-        );
+        log.info({ certificates }, 'removing the files of expired certificates that are no longer configured');
     });
   }
 
@@ -117,8 +114,8 @@ export class AcmeCertificates {
           if (this.#ending.signal.aborted) return;
           const text =
             certificate.pair === null
-              ? 'no certificate: TLS is refused until the next order brings one'
-              : 'the certificate is not renewed: it is ordered again';
+              ? 'no certificate: TLS is refused until the next order succeeds'
+              : 'renewing the certificate failed: retrying';
           log.error({ domains, reason, againSeconds: Math.round(pauseMs / 1000) }, text);
         },
         onError: (err) =>
@@ -135,7 +132,7 @@ export class AcmeCertificates {
       signal.throwIfAborted();
       // The options in force: e-mail, account and authorities may have changed.
       const acme = acmeCertificates(this.#parts.config.addresses).get(name);
-      if (acme === undefined) throw new Error('it is configured no more');
+      if (acme === undefined) throw new Error('it is no longer configured');
       const { domains, email, directoryUrl, caFile, eab } = acme;
       const ca = caFile === undefined ? undefined : await readFile(caFile);
       const { orderCertificate } = await import('./acme-client.js');

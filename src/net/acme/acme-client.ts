@@ -92,7 +92,7 @@ async function settled(
   const endMs = performance.now() + SETTLE_MS;
   let order = begun;
   for (let i = 0; order.status === state; i++) {
-    if (performance.now() > endMs) throw new Error(`the order is ${state} for too long`);
+    if (performance.now() > endMs) throw new Error(`the order stays ${state} for too long`);
     await pause(POLL_MS[i] ?? POLL_MS.at(-1), undefined, { signal });
     order = await client.getOrder(order);
   }
@@ -120,10 +120,10 @@ function reasonsOf({ identifier, challenges }: Authorization): string[] {
 /** Chain and key as one text. Throws if the pair is unusable, or not for all domains. */
 function checked(chain: string, key: string, domains: readonly string[]): string {
   const problem = pairProblem(Buffer.from(chain), Buffer.from(key));
-  if (problem !== undefined) throw new Error(`the certificate of the authority cannot be used: ${problem}`);
+  if (problem !== undefined) throw new Error(`the certificate from the authority cannot be used: ${problem}`);
   const certificate = new X509Certificate(chain);
   const missing = domains.find((domain) => certificate.checkHost(domain) === undefined);
-  if (missing !== undefined) throw new Error(`the certificate of the authority is not for ${missing}`);
+  if (missing !== undefined) throw new Error(`the certificate from the authority is not for ${missing}`);
   return `${chain.trim()}\n${key}`;
 }
 

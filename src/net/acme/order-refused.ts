@@ -13,7 +13,7 @@ export class OrderRefused extends Error {
   readonly afterMs: number;
 
   constructor(reason: string, afterMs = 0) {
-    const text = printable(reason.slice(0, 2 * MAX_CHARACTERS)).trim() || 'what the authority answers cannot be read';
+    const text = printable(reason.slice(0, 2 * MAX_CHARACTERS)).trim() || 'the answer of the authority is unreadable';
     super(text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)} …` : text);
     this.afterMs = afterMs;
   }

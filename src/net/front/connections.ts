@@ -29,7 +29,7 @@ export const CONNECTION_FAULTS = {
   'too many key updates': 429,
   'a PROXY header, which this address does not read (proxyProtocol)': 400,
   'no PROXY header, which this address must have (proxyProtocol)': 400,
-  'not one of proxies.trusted, which alone may come to this address (proxyProtocol)': 403,
+  'not one of proxies.trusted, the only clients allowed on this address (proxyProtocol)': 403,
 } as const;
 
 export type ConnectionFault = keyof typeof CONNECTION_FAULTS;

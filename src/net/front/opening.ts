@@ -91,7 +91,7 @@ export class Opening {
     else if (!proxied.by.isTrusted(socket.remoteAddress)) {
       this.#options.connections.fault(
         socket,
-        'not one of proxies.trusted, which alone may come to this address (proxyProtocol)',
+        'not one of proxies.trusted, the only clients allowed on this address (proxyProtocol)',
       );
       socket.on('error', () => undefined).destroy();
     } else {

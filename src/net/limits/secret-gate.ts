@@ -43,7 +43,7 @@ export const NO_SECRET = 'no credentials';
 export const SECRET_REASONS: Readonly<Record<Exclude<SecretVerdict, 'right'>, string>> = {
   wrong: 'wrong secret',
   'too-many': 'too many wrong secrets',
-  unknown: 'the secret cannot be checked now',
+  unknown: 'the secret cannot be checked at the moment',
 };
 
 const EVERY_MS = 1000;

@@ -10,7 +10,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { AddressList } from '../../base/ip.js';
 
 /** Does not hold the address, which may belong to another network. */
-export const PRIVATE_REASON = 'its address is private: only with allowPrivate';
+export const PRIVATE_REASON = 'its address is private, which needs allowPrivate';
 
 const PRIVATE_IPV4 = [
   ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],

@@ -42,7 +42,7 @@ export class Reloading {
   async reload(byRestart = false): Promise<ReloadPlan> {
     const { options, log, onApplied } = this.#parts;
     const reloads = this.#parts.reloads();
-    if (reloads === null) throw new Error('the server is being started');
+    if (reloads === null) throw new Error('the server is starting');
     // Taken before the file is read, so that a write during the read counts as another change.
     this.#seen = this.#stamp();
     try {

@@ -47,7 +47,7 @@ export class SteppedReloads {
       await together([hub, ...workers], id, 'prepare', source);
       await together([hub], id, 'listen', source);
       await together(workers, id, 'listen', source);
-      if (hub.hasEnded) throw new Error('the hub has ended meanwhile');
+      if (hub.hasEnded) throw new Error('the hub has ended in the meantime');
     } catch (error) {
       const all = [hub, ...workers, ...draining];
       for (const step of ['discard', 'restore'] as const) {

@@ -63,7 +63,9 @@ export class HubReturns {
         this.#put(channel, tape, names);
       } catch (error) {
         channel.audio.leave();
-        onError(new Error(`the tape of channel ${key} cannot be continued: it begins a new one`, { cause: error }));
+        onError(
+          new Error(`the tape of channel ${key} cannot be continued: the channel begins a new one`, { cause: error }),
+        );
       }
     }
     for (const [key, position] of this.#tapes.positions) if (!tapes.has(key)) channels.get(key)!.adopt(position, false);

@@ -10,7 +10,7 @@ export class Backups {
 
   /** Resolves with the copy's name in the data folder. Rejects while there is no hub. */
   make(hub: ManagedProcess | null): Promise<string> {
-    if (!hub?.isReady) return Promise.reject(new Error('the hub is being started: try again'));
+    if (!hub?.isReady) return Promise.reject(new Error('the hub is starting: try again'));
     const copied = hub.requests.ask<string>((id) => hub.send({ type: 'backup', id }), { timeoutMs: BACKUP_MS });
     this.#copies.add(copied);
     const forget = () => this.#copies.delete(copied);

@@ -54,7 +54,7 @@ export async function openControlSocket(dataFolder: string, commands: ControlCom
 }
 
 async function answer(commands: ControlCommands, name: string): Promise<ControlAnswer> {
-  const refused = `there is no command "${name.slice(0, 64)}" at this server`;
+  const refused = `this server has no command "${name.slice(0, 64)}"`;
   if (!Object.hasOwn(commands, name)) return { refused };
   try {
     return { done: await commands[name]!() };

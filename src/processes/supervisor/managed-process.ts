@@ -195,7 +195,7 @@ export class ManagedProcess implements ReloadParticipant {
   }
 
   #gone(): Error {
-    return new Error(`the ${this.role} has ended meanwhile`);
+    return new Error(`the ${this.role} has ended in the meantime`);
   }
 
   #onMessage(message: FromChild, socket: Socket | undefined): void {
@@ -235,7 +235,7 @@ export class ManagedProcess implements ReloadParticipant {
       for (const send of kept) send();
       return;
     }
-    this.#reason = `the program speaks version ${version} of the supervisor's messages, and this supervisor version ${MESSAGES_VERSION}: the server must be stopped and started`;
+    this.#reason = `the program speaks version ${version} of the supervisor's messages, this supervisor version ${MESSAGES_VERSION}: stop and start the server`;
     this.kill();
   }
 

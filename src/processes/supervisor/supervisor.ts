@@ -82,7 +82,7 @@ export class Supervisor {
     const begun = new Promise<void>((resolve, reject) => {
       this.#onStarted = resolve;
       this.#onFailed = reject;
-      signal.addEventListener('abort', () => reject(new Error('stopped while it started')), { once: true });
+      signal.addEventListener('abort', () => reject(new Error('stopped while starting')), { once: true });
     });
     this.#children.hub.start();
     try {
@@ -297,4 +297,4 @@ export class Supervisor {
 /** Options that the supervisor itself reads at its start. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
 /** The advice for all other options that need new processes. */
-const BY_RESTART = `\`${programName()} reload --restart CONFIG\` changes them, with new processes`;
+const BY_RESTART = `\`${programName()} reload --restart CONFIG\` applies them, with new processes`;

@@ -18,7 +18,7 @@ export function audioProblem(path: string): string | null {
   try {
     const first = new FirstFrame();
     while (first.wants(readSync(file, first.piece, 0, READ_BYTES, first.atByte)));
-    return first.format === null ? `has no MP3, AAC (ADTS) or Ogg audio that could be played${first.looks}` : null;
+    return first.format === null ? `has no playable MP3, AAC (ADTS) or Ogg audio${first.looks}` : null;
   } finally {
     closeSync(file);
   }

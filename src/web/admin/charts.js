@@ -88,11 +88,7 @@ export function columns(points, { label, first, width, isOpen }) {
   const rows = points.map(({ name, peak, listeners }) =>
     make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, count(peak)), make('td', {}, count(listeners))),
   );
-  const head = make(
-    'tr',
-    {},
-    ...[first, 'Peak', 'Unique listeners'].map((each) => make('th', { scope: 'col' }, each)),
-  );
+  const head = make('tr', {}, ...[first, 'Peak', 'Unique listeners'].map((each) => make('th', { scope: 'col' }, each)));
   return make(
     'div',
     { class: 'day' },

@@ -99,7 +99,7 @@ t.test("Icecast's file: the old password at the old mount gets in", { skip: miss
   const ran = await airsplice(['init', path, '--from', xml]);
   t.equal(ran.code, 0);
   t.match(ran.err, /^note: <limits><sources> \(line \d+\): every channel may have its sources$/m);
-  t.match(ran.out, /mount \/live\.ogg, user source, its password as before$/m);
+  t.match(ran.out, /mount \/live\.ogg, user source, the same password as before$/m);
   t.notMatch(ran.out + ran.err + readFileSync(path, 'utf8'), /old-(source|relay|admin)-word/);
   t.match(await airsplice(['check', path]), { code: 0 });
   const server = new ServerProcess(t, port, [path], {});
@@ -139,13 +139,13 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
     [['--channel', '!'], /--channel: "!" needs letters from a to z or digits/],
     [['--channel', 'admin'], /--channel: \/admin is a path of the server's own/],
     [['--channel', 'One,One'], /--channel: two of these channels/],
-    [['--station', `a\${HOME}`], /--station: a name cannot hold/],
+    [['--station', `a\${HOME}`], /--station: a name cannot contain/],
     [['--port', '0'], /--port: a port is a whole number/],
     [['--public-url', '8000'], /--public-url: a URL such as/],
     [['--public-url', 'https://me:word@radio.example'], /--public-url: a URL without user/],
-    [['--source', 'none.mp3'], /--source: there is no file .*none\.mp3/],
+    [['--source', 'none.mp3'], /--source: no file .*none\.mp3/],
     [['--source', join(folder, 'jingle.mp3')], /--source: .* has no MP3.*WAV/],
-    [['--source', 'encoder,encoder'], /--source: encoder only once/],
+    [['--source', 'encoder,encoder'], /--source: encoder may be listed only once/],
   ];
   for (const [args, words] of wrong) {
     const { code, out, err } = await airsplice(['init', path, ...(args.length > 0 ? ['--yes'] : []), ...args]);

@@ -218,7 +218,7 @@ t.test('a server at another address learns nothing that lets it in', async (t) =
   }
   await t.rejects(
     askForTape(`http://${host}`, 'live', 'listen', { ...OPTIONS, mayAsk: () => false }),
-    /may not be asked/,
+    /must not be contacted/,
   );
 });
 

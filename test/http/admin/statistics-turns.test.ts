@@ -43,7 +43,11 @@ t.test('one is made at a time, places are held until a response is closed, what 
   responses[0]!.destroy();
   await until(() => responses[0]!.closed, 5000);
   t.equal(await turns.take(past, make), 1);
-  await t.rejects(turns.take(responses.at(-2)!, make), /Too many requests for statistics/, 'one place came free, not two');
+  await t.rejects(
+    turns.take(responses.at(-2)!, make),
+    /Too many requests for statistics/,
+    'one place came free, not two',
+  );
 });
 
 t.test('for one that has gone nothing is made, one that fails holds up nobody', async (t) => {

@@ -107,7 +107,9 @@ t.test('a password that channels share names none of them: the log says why', as
   const bare = new Wire(t, port).send('demo-source\r\n');
   await closed(bare);
   t.equal(bare.got, 'invalid password\r\n');
-  t.match(lines, [{ reason: 'the channels studio, twin share this password: use /mount:password, or change one of them' }]);
+  t.match(lines, [
+    { reason: 'the channels studio, twin share this password: use /mount:password, or change one of them' },
+  ]);
   const named = new Wire(t, port).send('/twin:demo-source\r\n');
   await until(() => named.got === OK2, 5000);
 });

@@ -138,7 +138,7 @@ t.test('many proofs are looked at one after the other, and too many not at all',
   };
   const asked = () => authority.asked.filter((step) => step === 'authz').length;
   asks(100);
-  t.match(await refused(requestTo(authority)), { message: /^the certificate of the authority cannot be used/ });
+  t.match(await refused(requestTo(authority)), { message: /^the certificate from the authority cannot be used/ });
   t.strictSame([asked(), most, warnings], [100, 1, []]);
   asks(5000);
   t.match(await refused(requestTo(authority)), { message: 'the authority asks for 5000 proofs' });
@@ -162,7 +162,7 @@ t.test('a certificate that clients could not use', { skip: missing('openssl') },
     response.end(JSON.stringify(authority.order('valid')));
   };
   name = 'b.test';
-  t.match(await refused(requestTo(authority)), { message: 'the certificate of the authority is not for a.test' });
+  t.match(await refused(requestTo(authority)), { message: 'the certificate from the authority is not for a.test' });
   name = 'a.test';
   const pem = await orderCertificate(requestTo(authority));
   t.ok(pairOf(pem));

@@ -70,7 +70,7 @@ for (const fault of ['hub 1 prepare', 'worker 2 prepare', 'hub 1 listen', 'worke
 for (const step of ['prepare', 'listen']) {
   t.test(`the hub dies at ${step}: refused`, async (t) => {
     const machine = await FakeMachine.start(t, { [`hub 1 ${step}`]: 'dies' });
-    await t.rejects(machine.reload('Night'), { message: 'the hub has ended meanwhile' });
+    await t.rejects(machine.reload('Night'), { message: 'the hub has ended in the meantime' });
     t.notMatch(machine.said('listen'), [/worker/], 'no worker has tried a port');
     await machine.advance(100);
     t.same(machine.names, { 'worker 2': 'Day', 'worker 3': 'Day', 'hub 4': 'Day' });
@@ -79,7 +79,7 @@ for (const step of ['prepare', 'listen']) {
 
 t.test('the hub dies when all have answered, before it is decided', async (t) => {
   const machine = await FakeMachine.start(t, { 'worker 3 listen': 'is silent' });
-  const refused = t.rejects(machine.reload('Night'), { message: 'the hub has ended meanwhile' });
+  const refused = t.rejects(machine.reload('Night'), { message: 'the hub has ended in the meantime' });
   await turn();
   machine.process('hub 1').end(70);
   machine.process('worker 3').end(70);

@@ -127,7 +127,7 @@ t.test('of another version: it is sent nothing, and ended; a socket stays with w
   child.process.send(HUB, socket, (isSent) => sent.push(isSent));
   child.run();
   await child.process.ended();
-  t.match(child.why, { signal: 'SIGKILL', reason: /must be stopped and started/ });
+  t.match(child.why, { signal: 'SIGKILL', reason: /stop and start the server/ });
   t.same([child.said, sent, isOver()], [[], [false], false]);
   child.process.send(HUB, socket, (isSent) => sent.push(isSent));
   t.same(sent, [false, false]);
@@ -218,7 +218,7 @@ t.test('what it was asked and has not answered: it is late, or it has ended', as
   const waits = ask(600_000);
   await until(() => child.said.length === 3, 10_000);
   child.process.kill();
-  await t.rejects(waits, { message: 'the hub has ended meanwhile' });
+  await t.rejects(waits, { message: 'the hub has ended in the meantime' });
 });
 
 t.test('one that is stopped before it has its work', async (t) => {

@@ -30,7 +30,7 @@ t.test('files that are no audio of ours are named for what they are', async (t) 
     writeFileSync(path, bytes);
     return audioProblem(path);
   };
-  const none = 'has no MP3, AAC (ADTS) or Ogg audio that could be played';
+  const none = 'has no playable MP3, AAC (ADTS) or Ogg audio';
   t.equal(judged('empty.mp3', ''), `${none} (it is empty)`);
   t.equal(judged('a.wav', wav(200_000, new Random(1))), `${none} (it looks like WAV)`);
   t.equal(
