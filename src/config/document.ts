@@ -27,7 +27,7 @@ const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
 // Replacements for messages of the parser that quote the file, or address programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
-  BAD_DIRECTIVE: 'A line that starts with % is no option',
+  BAD_DIRECTIVE: 'A line that starts with % cannot be an option',
   DUPLICATE_KEY: 'This name occurs twice here',
   MULTIPLE_DOCS: 'Only one document is allowed; remove the line ---',
   NON_STRING_KEY: 'The name of an option must be plain text',

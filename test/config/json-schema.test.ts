@@ -80,7 +80,7 @@ t.test('editors show what config/example.yaml says', async (t) => {
   const text = JSON.stringify(schema);
   const shows = (description: string) => t.ok(text.includes(`"description":"${description}`), description);
   shows('Where the server listens. One entry is enough');
-  shows('how long it can still be read after the listener has gone"');
-  shows('An encoder that connects to us at any mount of this channel. One per channel."');
+  shows('how long it can still be read after the listener has left"');
+  shows('An encoder that connects to this server at any mount of the channel. One per channel."');
   t.notOk(text.includes('yaml-language-server'));
 });
