@@ -121,7 +121,7 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
     'bad.yaml:2:22: streams.lagSecond: is not an option; did you mean lagSeconds?',
     'bad.yaml:3:18: stations.s.naem: is not an option; did you mean name?',
     'bad.yaml:2:36: streams.nothingLikeIt: is not an option\n',
-    'pushTokens[0]: UNSET_TOKEN is not set',
+    'pushTokens[0]: uses the environment variable UNSET_TOKEN, which is not set',
     'sources[1].path: has no playable MP3, AAC (ADTS) or Ogg audio (it looks like WAV)',
     'sources[0].passwort: is not an option; did you mean password?',
   ])

@@ -21,7 +21,7 @@ for (const command of [['reload'], ['restart'], ['backup', 'there.airsplice', '-
     t.match(await run(`streams: { burst: 1 }\n${STATIONS}`), { code: 1, err: none }, 'the server says what is wrong');
     t.match(await run(`data: { folder: '\${NOT_SET_HERE}/data' }\n${STATIONS}`), {
       code: 2,
-      err: /:1:\d+: data\.folder: NOT_SET_HERE is not set/,
+      err: /:1:\d+: data\.folder: uses the environment variable NOT_SET_HERE, which is not set/,
     });
     t.match(await run(`data: { folder: '\${NOT_SET_HERE:-./data}' }\n${STATIONS}`), { code: 1, err: none });
     t.match(await airsplice([...command, join(folder, 'none.yaml')]), { code: 2, err: /cannot be read \(ENOENT\)/ });

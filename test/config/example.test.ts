@@ -193,7 +193,7 @@ t.test('config/demo.yaml: three channels that play by themselves, on this machin
   t.equal(moved.streams.publicUrl, 'http://127.0.0.1:9001');
   t.throws(
     () => loadConfig('config/demo.yaml', { HOST: '0.0.0.0' }),
-    /^config.demo.yaml:8:11: addresses.0..host: can be/,
+    /^config.demo.yaml:8:11: addresses.0..host: is open to other machines/,
   );
 });
 
