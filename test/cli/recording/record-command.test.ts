@@ -141,7 +141,7 @@ t.test('a real server, for some seconds', { skip: missing('ffprobe') }, async (t
 t.test('what cannot be recorded', async (t) => {
   const { base, folder } = await startServer(t, demoYaml());
   const gone = await airsplice(['record', `${base}/none.mp3`, '--seconds', '5']);
-  t.match(gone, { code: 1, out: '', err: /none\.mp3 is answered 404\n$/ });
+  t.match(gone, { code: 1, out: '', err: /none\.mp3 answers 404\n$/ });
   t.match(await airsplice(['record', `${base}/docs/`, '--seconds', '5']), { code: 1, err: /recordable audio|answers/ });
   const nowhere = await airsplice(['record', `${base}/demo.mp3`, '--out', join(folder, 'a', 'b'), '--seconds', '9']);
   t.match(nowhere, { code: 1, out: '', err: /ENOENT/ }, 'nothing was recorded');
