@@ -94,7 +94,7 @@ t.test('whole: a lost connection is made again; a cue sheet and JSON beside it',
   await recording.until(() => cue().includes('Two'), 20_000, 'no second title');
   await recording.stop('SIGINT');
   t.equal(recording.ended, 0);
-  t.match(recording.said, /again in 1 s/);
+  t.match(recording.said, /retrying in 1 s/);
   t.equal(readFileSync(out, 'utf8'), 'is there already');
   const { frames, skippedBytes } = framesIn(readFileSync(`${path}.mp3`));
   t.equal(skippedBytes, 0);
