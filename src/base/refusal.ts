@@ -90,7 +90,7 @@ export function tooManyGuesses(detail: string, retrySeconds: number): Refusal {
 
 /** For a client that has closed its connection: nobody gets it. */
 export function clientGone(): Refusal {
-  return new Refusal('unavailable', 'Nobody waits for this answer any more.');
+  return new Refusal('unavailable', 'The client has disconnected.');
 }
 
 /** Refuses requests while the server stops. @param retrySeconds as retryLater */

@@ -38,7 +38,7 @@ export function registerHeard(
     onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
       reply.headers(READ_CORS);
       const type = headers['content-type'] ?? '';
-      if (!JSON_TYPE.test(type) && !TEXT_TYPE.test(type)) {
+      if (!JSON_BODY.test(type) && !TEXT_TYPE.test(type)) {
         const detail = 'A report must be JSON with Content-Type: application/json, or text/plain.';
         throw new Refusal('unsupported-media-type', detail);
       }

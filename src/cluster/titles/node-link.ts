@@ -51,7 +51,7 @@ const PAST_ENTRIES = 10;
 const CLOCK_ASKS = 3;
 /** Between two attempts; the same after a refusal. */
 const [RETRY_MS, REFUSED_MS] = [200, 2000];
-const FORGOTTEN = 'it was emptied, or has different data';
+const [FORGOTTEN, UNWAITING] = ['it was emptied, or has different data', 'it answers before its log has an entry'];
 
 export class NodeLink {
   readonly #parts: NodeLinkParts;

@@ -213,7 +213,7 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
 
 /** A closed response no longer emits 'close', so its stream would never end. @throws Refusal unavailable */
 function checkIsThere({ raw }: FastifyReply): void {
-  if (raw.destroyed) throw new Refusal('unavailable', 'The client has disconnected.');
+  if (raw.destroyed) throw clientGone();
 }
 
 /** Sends the same bytes to all; cuts those that do not read. */

@@ -34,7 +34,3 @@ export class StatisticsTurns {
     this.#taken--;
   }
 }
-
-function clientGone(): Refusal {
-  return new Refusal('unavailable', 'The client has disconnected.');
-}

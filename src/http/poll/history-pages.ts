@@ -295,7 +295,3 @@ function tooLong(): Refusal {
   const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be searched`;
   return new Refusal('invalid', 'Look at: from', { errors: [{ field: 'from', message }] });
 }
-
-function clientGone(): Refusal {
-  return new Refusal('unavailable', 'The client has disconnected.');
-}

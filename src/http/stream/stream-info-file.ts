@@ -29,16 +29,11 @@ export function registerStreamInfo(
       statuses.channels.find((each) => hasInfo(each) && each.mount.facts.key === key),
   };
   for (const [path, find] of Object.entries(routes)) {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: path,
-      config: ROLE,
-      handler: async (request, reply) => {
-        const { channelkey = '' } = request.params as { readonly channelkey?: string };
-        const found = find(request.raw.url!, channelkey);
-        if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or no information about it.');
-        return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
-      },
+    publicRoute(app, path, ROLE, async (request, reply) => {
+      const { channelkey = '' } = request.params as { readonly channelkey?: string };
+      const found = find(request.raw.url!, channelkey);
+      if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or no information about it.');
+      return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
     });
   }
 }
