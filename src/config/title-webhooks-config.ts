@@ -94,7 +94,7 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   }
   for (const [name, formats] of Object.entries(ONLY_FOR)) {
     if (options[name] !== undefined && !formats.includes(format)) {
-      problems.push([name, `is for format: ${formats.join(', ')}`]);
+      problems.push([name, `needs format: ${formats.join(', ')}`]);
     }
   }
   const parameters = (options['parameters'] ?? {}) as Readonly<Record<string, unknown>>;

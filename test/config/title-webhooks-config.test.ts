@@ -73,7 +73,7 @@ t.test('templates have known places only, and none in the host of a URL', async 
 t.test('what stands in a header is of ASCII', async (t) => {
   const custom = { url: URL, format: 'custom' };
   t.strictSame(problems({ ...custom, token: 'env:TOKEN', contentType: 'x'.repeat(255) }), {});
-  t.match(problems({ ...custom, token: 'env:TYPED' }), { token: /^must be env:.* ASCII$/ });
+  t.match(problems({ ...custom, token: 'env:TYPED' }), { token: /^must be env:.* ASCII characters$/ });
   t.match(problems({ ...custom, token: 'env:EMPTY' }), { token: /^must be env:/ });
   for (const contentType of ['', 'x'.repeat(256), 'text/plain; charset=“utf-8”', 'text/plain\n']) {
     t.match(problems({ ...custom, contentType }), { contentType: /^must be/ }, contentType);

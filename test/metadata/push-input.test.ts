@@ -30,7 +30,7 @@ function refused(t: Test, name: string, push: () => unknown, [kind, ...fields]: 
   const refusal = refusalOf(push);
   t.equal(refusal.kind, kind, `${name}: ${refusal.message}`);
   t.strictSame(refusal.errors.map(({ field }) => field).sort(), [...fields].sort(), name);
-  for (const { message } of refusal.errors) t.match(message, /^(has|is|song and)/, `${name}: a sentence for a person`);
+  for (const { message } of refusal.errors) t.match(message, /^(must|is|song and)/, `${name}: a sentence for a person`);
 }
 
 t.test(

@@ -101,7 +101,7 @@ t.test('redirects: every kind, as many as are allowed, and not one more', async 
     'Location: file:///etc/passwd\r\n',
   ]) {
     serve(upstream, { '/go': answered('302 Found', location) });
-    t.match(await pull(t, at(upstream, '/go')), /302 and names no place/, location);
+    t.match(await pull(t, at(upstream, '/go')), /302 without a redirect URL/, location);
   }
   await until(() => upstream.openSockets === 0, 3000);
 });

@@ -568,8 +568,8 @@ t.test('a royalty report by hand: a month of the station, titles with their audi
     t.same(await useOf({ etype }), [use[0], ''], `${etype} is no recording of music`);
   t.same(await useOf({ etype: 0, source: 'fallback' }), [use[0], ''], 'nor is what names the station');
   t.same(await useOf({}, 2), use, 'as many plays as there are: its rows are recordings');
-  await t.rejects(useOf({}, 1), /more than 1 rows: ask for one channel/);
-  await t.rejects(new StatisticsReader(store, () => 2).plays(['jazz'], span), /more than 2 rows: ask for one channel/);
+  await t.rejects(useOf({}, 1), /more than 1 rows: request one channel/);
+  await t.rejects(new StatisticsReader(store, () => 2).plays(['jazz'], span), /more than 2 rows: request one channel/);
 });
 
 t.test('totals have the listeners of their span, not of the whole day, and none is lost with the rest', async (t) => {
