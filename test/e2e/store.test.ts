@@ -206,7 +206,7 @@ t.test('a store cut to nothing is refused, one that is gone begins anew and says
   t.equal(statSync(file).size, 0, 'it was not touched');
   const port = await freePort();
   for (const [why, words] of [
-    ['gone', /airsplice\.mdb is gone: a new one begins/],
+    ['gone', /airsplice\.mdb is gone: starting with a new/],
     ['first', /^(?!.*is gone)/],
   ] as const) {
     if (why === 'gone') rmSync(file);

@@ -123,7 +123,10 @@ t.test("Icecast's file: the old password at the old mount gets in", { skip: miss
   );
   t.equal(encoder.ended, undefined);
 
-  t.match(await airsplice(['init', '--from', xml, '--port', '1']), { code: 2, err: /--port and --from cannot both/ });
+  t.match(await airsplice(['init', '--from', xml, '--port', '1']), {
+    code: 2,
+    err: /--port and --from cannot be combined/,
+  });
   t.match(await airsplice(['init', '--from', path, join(folder, 'b.yaml')]), {
     code: 1,
     err: /neither an icecast\.xml/,
@@ -137,14 +140,14 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   const wrong: [readonly string[], RegExp][] = [
     [[], /no terminal to ask questions in/],
     [['--channel', '!'], /--channel: "!" needs letters from a to z or digits/],
-    [['--channel', 'admin'], /--channel: \/admin is a path of the server's own/],
+    [['--channel', 'admin'], /--channel: \/admin is a path of the server itself/],
     [['--channel', 'One,One'], /--channel: two of these channels/],
     [['--station', `a\${HOME}`], /--station: a name cannot contain/],
     [['--port', '0'], /--port: a port is a whole number/],
-    [['--public-url', '8000'], /--public-url: a URL such as/],
-    [['--public-url', 'https://me:word@radio.example'], /--public-url: a URL without user/],
+    [['--public-url', '8000'], /--public-url: enter a URL such as/],
+    [['--public-url', 'https://me:word@radio.example'], /--public-url: enter a URL without user/],
     [['--source', 'none.mp3'], /--source: no file .*none\.mp3/],
-    [['--source', join(folder, 'jingle.mp3')], /--source: .* has no MP3.*WAV/],
+    [['--source', join(folder, 'jingle.mp3')], /--source: .* has no playable MP3.*WAV/],
     [['--source', 'encoder,encoder'], /--source: encoder may be listed only once/],
   ];
   for (const [args, words] of wrong) {
@@ -191,7 +194,7 @@ t.test(
     };
     await answer('Name of the station', 'Radio Wave');
     await answer('Its channels', 'admin');
-    await answer("a path of the server's own", 'wave');
+    await answer('a path of the server itself', 'wave');
     await answer('Where listeners reach it', 'https://radio.example/');
     await answer('Where its audio comes from', join(folder, 'a.mp3'));
     await until(() => program.ended !== undefined, 20_000);

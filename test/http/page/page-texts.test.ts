@@ -62,7 +62,7 @@ t.test('a language by a file: what it lacks is English, or what we have', async 
     ['[]', /not a JSON object/],
     ['{"paly":"x"}', /"paly" is not a text; did you mean play\?/],
     ['{"play":1}', /play is not text/],
-    ['{"dir":"up"}', /dir is ltr or rtl/],
+    ['{"dir":"up"}', /dir must be ltr or rtl/],
     [`{"play":"${'x'.repeat(501)}"}`, /at most 500/],
     [' '.repeat(65_537), /larger than 64 KiB/],
   ];
