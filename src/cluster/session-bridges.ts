@@ -25,11 +25,15 @@ export interface SessionBridgesParts {
 
 /** Maximum number of machines: a faulty or hostile one may come by any number of names. */
 const MAX_MACHINES = 256;
+/** Maximum number of machines that are contacted at a time: Redis may name many that do not exist. */
+const MAX_CONTACTED = 64;
 
 export class SessionBridges {
   readonly #parts: SessionBridgesParts;
   readonly #bridges = new Map<string, SessionBridge>();
   readonly #connecting = new Set<string>();
+  /** The rest has its turn at the next looks. */
+  readonly #tried = new Set<string>();
   /** Each machine keeps its number. */
   readonly #numbers = new Map<string, number>();
   #isClosed = false;
@@ -50,10 +54,21 @@ export class SessionBridges {
   look(urls: ReadonlyMap<string, string>, known: ReadonlyMap<string, unknown>): void {
     for (const node of this.#numbers.keys())
       if (!this.#bridges.has(node) && !known.has(node)) this.#parts.settings.forget(node);
-    for (const [node, url] of urls) {
-      if (this.#parts.node < node && !this.#bridges.has(node) && !this.#connecting.has(node))
-        void this.#connect(node, url);
+    const missing = [...urls].filter(
+      ([node]) => this.#parts.node < node && !this.#bridges.has(node) && !this.#connecting.has(node),
+    );
+    if (missing.every(([node]) => this.#tried.has(node))) this.#tried.clear();
+    for (const [node, url] of missing) {
+      if (this.#connecting.size >= MAX_CONTACTED || this.#tried.has(node)) continue;
+      this.#tried.add(node);
+      void this.#connect(node, url);
     }
+  }
+
+  /** Those of these machines to ask at once: linked ones, which have the cluster's secret, before others, up to a maximum. */
+  mostLikely(machines: readonly Machine[]): readonly Machine[] {
+    const order = ({ node }: Machine) => Number(!this.#bridges.has(node));
+    return [...machines].sort((a, b) => order(a) - order(b)).slice(0, MAX_CONTACTED);
   }
 
   /** Sends changed numbers of listeners, and settings. Called a few times a second. */

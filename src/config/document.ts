@@ -3,7 +3,19 @@
  * Invariant: no problem found here quotes a text of the file, which may be a secret; only names of variables appear.
  */
 
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
 
 /** The path of a member: map keys and list indices (from 0), from the top. */
 export type Path = readonly (string | number)[];
@@ -54,6 +66,7 @@ export class ConfigDocument {
   readonly #anchors = new Map<string, Node>();
   /** Alias → its node. */
   readonly #meant = new Map<unknown, Node>();
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<string, Pair>>();
 
   constructor(text: string, env: NodeJS.ProcessEnv) {
     const options = { lineCounter: this.#lines, prettyErrors: false, stringKeys: true, strict: true };
@@ -135,13 +148,21 @@ export class ConfigDocument {
     }
   }
 
+  /** The members of a map by name, the last one of a name: a file may have thousands with a problem. */
+  #pairsOf(map: YAMLMap): ReadonlyMap<string, Pair> {
+    let pairs = this.#pairs.get(map);
+    if (pairs === undefined)
+      this.#pairs.set(map, (pairs = new Map(map.items.map((pair) => [keyText(pair.key), pair]))));
+    return pairs;
+  }
+
   #offset(path: Path, at: 'key' | 'value'): number {
     let node: unknown = this.#document.contents;
     let offset = 0;
     for (const step of path) {
       if (isAlias(node)) node = this.#meant.get(node);
       if (isMap(node)) {
-        const pair = node.items.findLast((item) => keyText(item.key) === String(step));
+        const pair = this.#pairsOf(node).get(String(step));
         if (!pair) return offset;
         offset = start(pair.key) ?? offset;
         node = pair.value;

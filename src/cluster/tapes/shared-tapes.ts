@@ -268,7 +268,7 @@ export class SharedTapes {
       ...(mostLagMs && { mostLagMs }),
       ask: (machine, key, purpose, epoch): Promise<Duplex> =>
         this.#machines.ask(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
-      others: () => this.#machines.present(),
+      others: async () => this.#bridges.mostLikely(await this.#machines.present()),
       isFenced: answerMs <= MAX_ANSWER_MS,
       onDue: () => this.#leases?.poke(),
     });
