@@ -17,7 +17,6 @@ import { isSamePlay } from '../client/player/title-facts.ts';
  * @property {Record<string, string>} texts
  * @property {string} language
  * @property {AirsplicePlayer | undefined} player
- * @property {import('../client/player/channel-directory.ts').ChannelDirectory} directory for the server's clock
  * @property {{ path: string, hours: number } | null} rewind
  */
 
@@ -50,6 +49,8 @@ export class History {
   #before = '';
   /** The beginning of the rewind, unix milliseconds. */
   #rewindFromMs = Number.POSITIVE_INFINITY;
+  /** Added to the monotonic time to get the server's, unix milliseconds: the clock of this device may be wrong. */
+  #serverOriginMs = performance.timeOrigin;
 
   /** @param {HTMLElement} section @param {HistoryParts} parts */
   constructor(section, parts) {
@@ -74,7 +75,9 @@ export class History {
     const { root, rewind } = this.#parts;
     if (rewind === null || this.#rewindFromMs !== Number.POSITIVE_INFINITY) return;
     try {
-      this.#rewindFromMs = await firstDateOf(addressOf(root, rewind.path));
+      const { firstMs, serverMs } = await firstDateOf(addressOf(root, rewind.path));
+      this.#rewindFromMs = firstMs;
+      if (serverMs > 0) this.#serverOriginMs = serverMs - performance.now();
     } catch {
       return; // retried at the next title
     }
@@ -134,8 +137,9 @@ export class History {
   }
 
   #show() {
-    const { rewind, directory } = this.#parts;
-    const oldestMs = Math.max(this.#rewindFromMs, directory.serverMs - (rewind?.hours ?? 0) * 3_600_000);
+    const { rewind } = this.#parts;
+    const serverMs = this.#serverOriginMs + performance.now();
+    const oldestMs = Math.max(this.#rewindFromMs, serverMs - (rewind?.hours ?? 0) * 3_600_000);
     const visible = this.#visible;
     this.#empty.textContent = visible.length === 0 ? (this.#parts.texts['historyEmpty'] ?? '') : '';
     this.#more.hidden = visible.length <= this.#count && !(this.#hasMore && visible.length > 0);
@@ -206,10 +210,14 @@ export class History {
   }
 }
 
-/** The first date of a playlist, unix milliseconds; +∞: it has none. @param {URL} url */
+/**
+ * The first date of a playlist, unix milliseconds (+∞: it has none), and when the server sent it by its own clock (NaN: it does not say).
+ * @param {URL} url
+ */
 async function firstDateOf(url) {
   const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
+  const serverMs = Date.parse(answer.headers.get('date') ?? '');
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (let isDone = false; !isDone && text.length < MAX_HEAD_CHARACTERS; ) {
@@ -220,9 +228,9 @@ async function firstDateOf(url) {
     if (date === undefined) continue;
     // A playlist of a whole day is long.
     void reader.cancel();
-    return Date.parse(date);
+    return { firstMs: Date.parse(date), serverMs };
   }
-  return Number.POSITIVE_INFINITY;
+  return { firstMs: Number.POSITIVE_INFINITY, serverMs };
 }
 
 /** @param {ChannelRecord} record */

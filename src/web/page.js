@@ -114,7 +114,7 @@ const section = /** @type {HTMLElement | null} */ (document.querySelector('[data
 if (section !== null) {
   const [player] = players();
   const rewind = directory.get(section.dataset['history'] ?? '')?.rewind ?? null;
-  new History(section, { root, texts: data.texts, language: data.language, player, directory, rewind });
+  new History(section, { root, texts: data.texts, language: data.language, player, rewind });
 }
 if (document.getElementById('dock') !== null)
   new ChannelList({ root, directory, texts: data.texts, channels: data.channels });
