@@ -128,7 +128,7 @@ function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
         { path: [...path, name], at: 'value', message: `must be more than sources.pieceSeconds (${pieceSeconds})` },
       ];
     }
-    const message = `must be less than ${name} (default: ${preset})`;
+    const message = `must be less than ${name} (${preset} by default)`;
     return [{ path: ['sources', 'pieceSeconds'], at: 'value', message }];
   };
   const pulls = channels.flatMap(({ path, value }) =>
@@ -235,7 +235,7 @@ function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: No
   );
   if (demo === undefined) return [];
   const message =
-    `is open to other machines, while the channel ${demo.key} has a demo secret: change it, ` +
+    `is open to other machines, while the channel ${demo.key} has a demo secret: change the secret, ` +
     `or set demoSecretsInPublic to "${DEMO_SECRETS_CONSENT}"`;
   return items(member(raw, 'addresses'))
     .map(([index, address]) => ({ index, host: member(address, 'host') }))

@@ -221,7 +221,7 @@ export function configSchema(context: ConfigContext) {
       hls: hlsSchema().prefault({}),
       headers: z
         .record(
-          z.string().regex(HEADER_NAME, { error: 'must be a header name that does not affect framing of the stream' }),
+          z.string().regex(HEADER_NAME, { error: 'must be a header name that does not frame the stream' }),
           text(0, 1024),
           { error: 'must be a map from header names to texts' },
         )

@@ -69,7 +69,9 @@ export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
     text: template(1024).optional(),
     method: choice(['GET', 'POST']).optional(),
     body: bodyTemplate().optional(),
-    contentType: checked('must be 1 to 255 ASCII characters', (value) => /^[ -~]{1,255}$/.test(value)).optional(),
+    contentType: checked('must be 1 to 255 printable ASCII characters', (value) =>
+      /^[ -~]{1,255}$/.test(value),
+    ).optional(),
     on: list(choice(['now', 'next']), 1, 2).default(['now']),
     // Absent: all.
     etypes: list(etypeRange(), 1, 16).optional(),
@@ -90,11 +92,14 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   const isSocket = typeof url === 'string' && /^(?:tcp|udp):/.test(url);
   if (url === undefined && SERVICE_URLS[format] === undefined) problems.push(['url', 'is missing']);
   else if (url !== undefined && isSocket !== (format === 'rds')) {
-    problems.push(['url', format === 'rds' ? 'must be tcp://host:port or udp://host:port' : 'needs format: rds']);
+    problems.push([
+      'url',
+      format === 'rds' ? 'must be tcp://host:port or udp://host:port' : 'is tcp:// or udp://, which needs format: rds',
+    ]);
   }
   for (const [name, formats] of Object.entries(ONLY_FOR)) {
     if (options[name] !== undefined && !formats.includes(format)) {
-      problems.push([name, `needs format: ${formats.join(', ')}`]);
+      problems.push([name, `needs format: ${formats.join(' or ')}`]);
     }
   }
   const parameters = (options['parameters'] ?? {}) as Readonly<Record<string, unknown>>;
@@ -138,7 +143,7 @@ const bodyTemplate = () =>
 
 /** A token for a header: printable ASCII. */
 function tokenSchema(env: NodeJS.ProcessEnv) {
-  const error = 'must be env: and the name of an environment variable that contains ASCII characters';
+  const error = 'must be env: and the name of an environment variable that contains only printable ASCII characters';
   return passwordSchema(env).refine((token) => /^[ -~]+$/.test(token.reveal()), { error });
 }
 

@@ -25,7 +25,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Cache-Control of public records. */
 export const SHARED = 'public, max-age=1';
 
-export const READ_ONLY = 'This path supports only GET and HEAD.';
+export const READ_ONLY = 'This path can only be read: use GET or HEAD.';
 
 export const READ_CORS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',

@@ -185,7 +185,7 @@ class FoundMounts {
     const host = url === '' ? '' : hostOf(url);
     if (url !== '' && host !== 'localhost' && (isIP(host) === 0 || !isPrivate(host)))
       return { pull: { type: 'pull', url }, text: 'Until then: what AzuraCast plays.' };
-    this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL is on a private machine or network`);
+    this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL leads to a private address`);
     return null;
   }
 }

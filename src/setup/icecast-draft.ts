@@ -120,7 +120,7 @@ function readSockets(
     const bound = socket.textOf('bind-address') || shared;
     const at = isHost(bound) ? bound : everyNetwork();
     if (bound !== '' && !isHost(bound))
-      lose(`port ${port} (line ${socket.line}) was bound to no address available here`);
+      lose(`port ${port} (line ${socket.line}) was bound to an address that is not available here`);
     const mode = socket.textOf('tls-mode');
     const isTls =
       socket.textOf('ssl') === '1' || socket.textOf('tls') === '1' || /^(auto|auto_no_plain|rfc2818)$/.test(mode);
@@ -201,7 +201,7 @@ function readLimits(root: XmlElement, bitrates: readonly (Option | undefined)[],
     const seconds = Math.min(MAX_BURST_SECONDS, Math.round(Number(burst) / 125 / bitrate));
     streams['burstSeconds'] = seconds;
     if (seconds + LAG_BEYOND_BURST_SECONDS > LAG_SECONDS) streams['lagSeconds'] = seconds + LAG_BEYOND_BURST_SECONDS;
-    lose(`<burst-size> is streams.burstSeconds: ${seconds} sat ${bitrate} kb/s`);
+    lose(`<burst-size> is streams.burstSeconds: ${seconds} s at ${bitrate} kb/s`);
   }
   return { limits, streams, sources };
 }

@@ -34,11 +34,11 @@ export function importedDraft(text: string, { path, station, mounts }: ImportOpt
   const port = outputs[0]!.port;
   const found = new Map<string, ImportedMount>();
   for (const { line, mount, user, password, options, ...output } of outputs) {
-    const problem = mount === '' ? 'is not written there as a text' : mountProblem(mount);
+    const problem = mount === '' ? 'is not a literal in the script' : mountProblem(mount);
     if (problem !== null) lose(`the mount of line ${line} ${problem}`);
     if (output.port !== port) lose(`line ${line} connects to port ${output.port}: here it is ${port}`);
     if (problem !== null || found.has(mount)) continue;
-    if (password === '') lose(`${mount}: its password is not a literal there`);
+    if (password === '') lose(`${mount}: its password is not a literal in the script`);
     found.set(mount, {
       mount,
       encoder: { user: plainText(user, 255) || 'source', password },

@@ -32,7 +32,7 @@ export function equip(draft: Draft, path: string): Equipped {
     ...draft.comments,
     {
       path: ['admin'],
-      text: 'May see and change everything at /admin and by /admin/api, from this machine only. The digest of the password.',
+      text: 'A user who may see and change everything at /admin and by /admin/api, from this machine only, and the digest of the password.',
     },
     {
       path: ['streams', 'hls'],

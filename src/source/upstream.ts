@@ -158,7 +158,7 @@ export class Upstream implements ReceptionSink {
         this.#ask({ target: to, depth }, redirectsLeft - 1);
       }
     } else if (status === 401 && headers.has('www-authenticate'))
-      this.#leave(attempt, 'the upstream rejects the user or password');
+      this.#leave(attempt, 'the upstream requires a user and password, or rejects the given ones');
     // SHOUTcast 1 answers like this while it has no source (RFC 9110, 15.5.2: a real 401 has a challenge).
     else if (status === 401)
       this.#leave(attempt, 'the upstream answered 401: a login is missing, or it has no audio now');
@@ -189,7 +189,10 @@ export class Upstream implements ReceptionSink {
   #readPlaylist(attempt: Outbound, from: Candidate): void {
     const { playlistBytes, playlistDepth } = this.#rules;
     if (from.depth === playlistDepth) {
-      this.#leave(attempt, "the upstream's playlist contains another playlist");
+      this.#leave(
+        attempt,
+        `the upstream's playlists are nested more than ${playlistDepth} deep (limits.playlistDepth)`,
+      );
       return;
     }
     const parts: Buffer[] = [];

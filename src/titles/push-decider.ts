@@ -102,7 +102,7 @@ export class PushDecider implements PushDecisions {
 
   #logUnpublished(channel: string, answer: TrackRecord, change: Change | null, connection: string | undefined): void {
     const fields = { channel, connection, title: titleLine(answer), startSeconds: answer.startSeconds };
-    if (change === null) this.#parts.log.debug(fields, 'a push repeats the current or next title');
+    if (change === null) this.#parts.log.debug(fields, 'a push repeats a known title');
     else if (change.history.length > 0) this.#parts.log.debug(fields, 'a push corrects a past title');
     else this.#parts.log.debug(fields, 'a push waits for its time');
   }

@@ -74,7 +74,7 @@ export class TitleService {
     this.#unfilledTitles = new ChannelCounter(clock, (channel, titles, part) =>
       log.warn(
         { channel, titles, part },
-        'titles of its source contain placeholders that were not filled in: ignoring them',
+        'titles from its source contain placeholders that were not filled in: ignoring these parts',
       ),
     );
     this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));

@@ -317,7 +317,7 @@ t.test(
       channel(`sources: [{ type: pull, url: 'http://a/'${stall} }]`).replace(/ *sources: \[\{ type: file[^\n]*\n/, '');
     t.strictSame(problems(t, 'sources:\n  pieceSeconds: 14.99\n'), []);
     t.strictSame(problems(t, 'sources:\n  pieceSeconds: 15\n'), [
-      '2:17 sources.pieceSeconds: must be less than bodyTimeoutSeconds (default: 15)',
+      '2:17 sources.pieceSeconds: must be less than bodyTimeoutSeconds (15 by default)',
     ]);
     t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10.01\n'), []);
     t.strictSame(problems(t, 'sources:\n  bodyTimeoutSeconds: 10\n'), [
@@ -328,7 +328,7 @@ t.test(
       /sources\[0\].stallSeconds: must be more than sources.pieceSeconds \(10\)/,
     ]);
     t.match(problems(t, `sources: { pieceSeconds: 20, bodyTimeoutSeconds: 30 }\n${pull('')}`), [
-      /sources.pieceSeconds: must be less than stallSeconds \(default: 15\)/,
+      /sources.pieceSeconds: must be less than stallSeconds \(15 by default\)/,
     ]);
     t.match(problems(t, `sources: { pieceSeconds: text }\n`), [/pieceSeconds: must be/], 'reported once');
   },

@@ -20,7 +20,7 @@ t.test('what each format needs', async (t) => {
   t.strictSame(problems({ format: 'radiode', parameters: { broadcast: 'x', apikey: 'env:TOKEN' } }), {});
   t.strictSame(problems({ format: 'mastodon', url: URL }), { token: 'is missing' });
   t.match(problems({ format: 'rds', url: URL }), { url: /tcp:/ });
-  t.match(problems({ url: 'tcp://10.0.0.1:4001' }), { url: 'needs format: rds' });
+  t.match(problems({ url: 'tcp://10.0.0.1:4001' }), { url: 'is tcp:// or udp://, which needs format: rds' });
   for (const url of ['tcp://10.0.0.1:4001', 'udp://rds.example:1', 'udp://[::1]:65535']) {
     t.strictSame(problems({ format: 'rds', url }), {}, url);
   }
@@ -43,7 +43,7 @@ t.test('what is for other formats', async (t) => {
     t.match(problems({ url: URL, format: 'discord', [name]: value }), { [name]: /^needs format: / }, name);
     t.strictSame(problems({ url: URL, format: 'custom', [name]: value }), {}, name);
   }
-  t.match(problems({ url: URL, text: 'x' }), { text: 'needs format: discord, mastodon, rds' });
+  t.match(problems({ url: URL, text: 'x' }), { text: 'needs format: discord or mastodon or rds' });
   t.match(problems({ url: URL, format: 'custom', method: 'GET', body: 'x' }), { body: 'needs method: POST' });
 });
 

@@ -58,7 +58,7 @@ t.test('one of two clocks is wrong', { skip: noRedis || NO_FAKETIME, timeout: 28
         songs: () => watching.songs.flatMap((song) => (song.startsWith('now ') ? [song.slice(4)] : [])),
       });
   }
-  await until(() => wrong.said.includes('the clock of this machine differs from the cluster'), 5000);
+  await until(() => wrong.said.includes('the clock of this machine differs from the clock of the cluster'), 5000);
   const { body: metrics } = await ask(t, wrong.port, 'GET /metrics HTTP/1.1');
   const [, seconds] = /^airsplice_cluster_clock_seconds (-?[\d.]+)/m.exec(metrics) ?? [];
   t.ok(Math.abs(Number(seconds) - SKEWS[0]!) < 5, `a metric has its sign, too: ${seconds}`);
@@ -93,7 +93,7 @@ t.test('one of two clocks is wrong', { skip: noRedis || NO_FAKETIME, timeout: 28
       pushed,
       `${reader.name}: each once, in order`,
     );
-  await until(() => wrong.said.includes('the clock of this machine agrees with the cluster again'), 5000);
+  await until(() => wrong.said.includes('the clock of this machine agrees with the clock of the cluster again'), 5000);
   t.notMatch(right.said, /the clock of this machine/, 'the right one says nothing');
   const plays = await Promise.all(
     nodes.map(async ({ port }) => {

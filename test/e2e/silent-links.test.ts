@@ -228,7 +228,7 @@ t.test('what all have in common, at an origin', async (t) => {
   t.equal(await push(a, 'First'), 200);
   await allHave('First');
   const AWAY = 'is unreachable: titles are kept here';
-  const REACHED = 'is reachable: titles are shared again';
+  const REACHED = 'is reachable: titles are shared';
   const kinds: readonly (readonly Way[])[] = [[], ['there'], ['back']];
   for (const [i, ways] of kinds.entries()) {
     const name = ways[0] ?? 'both ways';

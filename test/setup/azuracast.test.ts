@@ -173,7 +173,7 @@ t.test('a stream that only its own machine reaches is not relayed; its port is k
       config.stations['azuratest_radio']!.channels['radio']!.sources.map(({ type }) => type),
       ['encoder'],
     );
-    t.match(draft.lost, [/its URL leads to a machine or network of its own/], host);
+    t.match(draft.lost, [/its URL leads to a private address/], host);
     t.match(config.addresses, [{ port: 8010 }]);
   }
 });

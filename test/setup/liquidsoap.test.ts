@@ -61,8 +61,8 @@ t.test('they become channels with the passwords of the script', async (t) => {
   );
   const encoder = channels['radio']!.sources[0]!;
   t.ok(encoder.type === 'encoder' && encoder.user === 'dj' && secretMatches([encoder.password!], 'az"ura'));
-  t.match(draft.lost.join('\n'), /the mount of line 12 is not written there as a text/);
-  t.match(draft.lost.join('\n'), /\/other\.ogg: its password is not a literal there/);
+  t.match(draft.lost.join('\n'), /the mount of line 12 is not a literal in the script/);
+  t.match(draft.lost.join('\n'), /\/other\.ogg: its password is not a literal in the script/);
   t.match(draft.lost.join('\n'), /line 13 connects to port 9000: here it is 8010/);
   t.notMatch(draft.lost.join('\n'), /--channel/);
 });

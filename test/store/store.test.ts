@@ -266,7 +266,7 @@ t.test('lmdb: an entry of the history that cannot be read is skipped, reported, 
   const versions = () => store.history('a', { limit: 1000 }).map(({ record }) => record.version);
   t.same(versions(), [6, 5, 2]);
   t.same(store.history('a', { limit: 2, beforeMs: nowMs + 6 }).length, 2, 'a page is filled with what can be read');
-  t.same(reported, ['An entry of the stored history of channel a cannot be read, and is skipped']);
+  t.same(reported, ['An entry of the stored history of channel a is unreadable: skipping it']);
   for (let i = 7; i <= 11; i++) await store.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
   t.same(versions(), [11, 10, 9, 8, 7, 6], 'and new titles go on');
   t.equal(reported.length, 1, 'reported once');

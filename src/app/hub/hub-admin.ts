@@ -288,7 +288,7 @@ export class HubAdmin {
         await this.#store.saveDocument(DOCUMENT, state);
       } catch (error) {
         this.#core.onError(error);
-        throw retryLater('unavailable', 'It could not be saved. Nothing was applied.', RETRY_SECONDS);
+        throw retryLater('unavailable', 'The change could not be saved. Nothing was applied.', RETRY_SECONDS);
       }
       this.#state = state;
       this.#output.onState(state);

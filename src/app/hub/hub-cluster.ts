@@ -191,7 +191,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_owner_epoch',
-    'How often the machine that feeds the channel has changed; absent: none feeds it, or audio is not shared',
+    'How often the machine that feeds the channel (node) has changed; absent: none feeds it, or audio is not shared',
     ['channel', 'node'],
     (set) => {
       for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);
@@ -199,7 +199,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_tape_lost',
-    '1 while no audio arrives from the machine that feeds the channel, so that a local source plays',
+    '1 while no audio arrives from the machine that feeds the channel, and a local source plays instead',
     ['channel', 'node'],
     (set) => {
       for (const { channel } of shared()?.owners ?? []) {

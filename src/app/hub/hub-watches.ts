@@ -45,8 +45,12 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
     const isWrong = Math.abs(skewMs) >= WRONG_CLOCK_MS;
     if (isWrong ? Math.abs(skewMs - saidMs) < WRONG_CLOCK_MS : saidMs === 0) return;
     saidMs = isWrong ? skewMs : 0;
-    if (!isWrong) log.info('the clock of this machine agrees with the cluster again');
-    else log.warn({ aheadSeconds: skewMs / 1000 }, 'the clock of this machine differs from the cluster: check NTP');
+    if (!isWrong) log.info('the clock of this machine agrees with the clock of the cluster again');
+    else
+      log.warn(
+        { aheadSeconds: skewMs / 1000 },
+        'the clock of this machine differs from the clock of the cluster: check NTP',
+      );
   };
 }
 

@@ -38,7 +38,7 @@ export class ReachLog {
     if (reason === null) {
       if (this.#said === true) return;
       this.#said = true;
-      this.#log.info({ node: this.#node }, `${this.#place} is reachable: titles are shared again`);
+      this.#log.info({ node: this.#node }, `${this.#place} is reachable: titles are shared`);
       return;
     }
     if (was !== false) this.#lostMs = nowMs;

@@ -36,7 +36,7 @@ export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
   );
   registry.counter(
     'airsplice_hls_unwritten_total',
-    'Failed writes of segments to files; they are served from memory, and written again with the next one',
+    'Failed writes of segments to files; the segments are served from memory, and the write is retried with the next one',
     [],
     (set) => set({}, hls.unwritten),
   );

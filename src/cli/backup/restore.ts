@@ -52,7 +52,7 @@ export const restore: RunCommand = async (line) => {
       const { accessLog } = named;
       if (accessLog !== null) note(`the configuration writes an access log to ${accessLog}`);
       if (named.folder !== folder)
-        note(`the configuration names the data folder ${named.folder ?? '(unknown)'}, but the store was put elsewhere`);
+        note(`the configuration ${namedFolder(named.folder)}, but the store goes to ${folder}`);
     });
     const text = `restored ${config} and the store in ${folder} from the backup of ${configPath} made at ${madeAt} (airsplice ${airsplice})`;
     process.stdout.write(`airsplice: ${printable(text)}\n`);
@@ -61,6 +61,10 @@ export const restore: RunCommand = async (line) => {
     closeSync(source);
   }
 };
+
+function namedFolder(folder: string | null): string {
+  return folder === null ? 'does not name its data folder' : `names the data folder ${folder}`;
+}
 
 function note(sentence: string): void {
   process.stderr.write(`note: ${printable(sentence)}\n`);
@@ -80,7 +84,7 @@ function targetFolder(line: CommandLine, config: string, named: string | null, f
   if (asked !== undefined) return resolve(asked);
   const inPlace = existsSync(config) ? writtenPaths(config, readText(config)).folder : null;
   if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
-  const why = named === null ? 'does not name its data folder' : `names the data folder ${named}`;
+  const why = namedFolder(named);
   const advice =
     named === null ? 'name it with --data FOLDER' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
   throw new Error(`${file} was not restored: its configuration ${why}: ${advice}`);

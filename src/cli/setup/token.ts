@@ -19,7 +19,7 @@ Add its digest to the configuration (under stations, the station, channels, ${ch
     pushTokens:
       - ${option}
 
-It may list two at once: add the new one, \`${programName()} reload CONFIG\` (as a service: \`systemctl reload airsplice\`), enter it in
+pushTokens may list two at once: add the new one, \`${programName()} reload CONFIG\` (as a service: \`systemctl reload airsplice\`), enter the token in
 the playout system, then remove the old one and reload again.
 `);
   return 0;

@@ -106,7 +106,7 @@ export function checkAcme(
     const problem = (path: readonly (string | number)[], message: string) =>
       addIssue({ code: 'custom', path: [index, 'tls', 'acme', ...path], message });
     if (!hasPlain) {
-      problem([], 'needs an address without tls (or with sharePort) that port 80 of its domains reaches');
+      problem([], 'needs an address without tls (or with sharePort) that is reachable at port 80 of its domains');
     }
     for (const [at, name] of acme.domains.entries()) {
       const owner = owners.get(name);

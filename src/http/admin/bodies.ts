@@ -29,7 +29,7 @@ const filter = {
 /** A filter without any member is a mistake. */
 const named = <T extends Record<string, unknown>>(value: T) =>
   ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
-const NAMED = { error: 'one of ids, channel, address and agent is required' };
+const NAMED = { error: 'at least one of ids, channel, address and agent is required' };
 
 export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);

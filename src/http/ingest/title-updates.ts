@@ -250,7 +250,7 @@ export class TitleUpdates implements HttpService {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is supported');
     const { title, ignored } = titleOf(fields, this.#options, mount.charset);
     const taken = (text: string) => takenAnswer(text, ignored);
-    if (title === null) return taken('All fields of the title are empty placeholders');
+    if (title === null) return taken('No field of the title was filled in');
     const isFed = await mount.sendTitle(title, cameMs);
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     return taken(

@@ -293,5 +293,5 @@ function tooMany(): Refusal {
 
 function tooLong(): Refusal {
   const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be searched`;
-  return new Refusal('invalid', 'Look at: from', { errors: [{ field: 'from', message }] });
+  return new Refusal('invalid', 'Invalid fields: from', { errors: [{ field: 'from', message }] });
 }

@@ -194,5 +194,5 @@ function overflowTarget(overflowUrl: string, path: string, url: string, below: s
 }
 
 function notAdmitted(): Refusal {
-  return new Refusal('not-admitted', 'Your address is not admitted.');
+  return new Refusal('not-admitted', 'You are not admitted to this mount.');
 }

@@ -109,7 +109,7 @@ export function passOn(
       break;
     }
     default:
-      throw new WireError(`a message of type ${type}`);
+      throw new WireError(`unexpected message type ${type}`);
   }
 }
 

@@ -157,7 +157,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
         break;
       }
       default:
-        throw new WireError(`a message of type ${type}`);
+        throw new WireError(`unexpected message type ${type}`);
     }
   }
 
@@ -184,7 +184,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     } else if (type === REPORT) {
       const { id, bytes } = readAll(message, REPORT_MEMBERS);
       this.#answer(worker, id, players.onAsked(key, bytes) ? 'taken' : 'not-playing');
-    } else throw new WireError(`a message of type ${type} about a player of HLS`);
+    } else throw new WireError(`unexpected message type ${type} about an HLS player`);
   }
 
   #answer(worker: number, id: number, verdict: ReportVerdict): void {

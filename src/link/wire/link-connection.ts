@@ -227,7 +227,7 @@ export class LinkConnection implements AlarmHandler {
         return;
       }
     }
-    throw new BadMessage(this.peer, `a message of type ${type}`);
+    throw new BadMessage(this.peer, `unexpected message type ${type}`);
   }
 
   /** Any error while a message is read is a fault of the other end. */

@@ -137,7 +137,7 @@ export class MessageReader {
 
   /** @throws WireError if bytes remain */
   end(): void {
-    if (this.#at < this.#bytes.length) throw new WireError('a message is longer than its content');
+    if (this.#at < this.#bytes.length) throw new WireError('a message has bytes after its end');
   }
 
   #keep(length: number): Buffer {

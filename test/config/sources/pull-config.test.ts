@@ -106,7 +106,7 @@ t.test('limits of playlists and headers reach it', async (t) => {
   const big = `${list}${'#'.repeat(90)}\n`;
   for (const [limit, answer, reason] of [
     ['playlistBytes: 64', big, /longer than 64 bytes/],
-    ['playlistDepth: 1', `${list}/live`, /playlist contains another playlist/],
+    ['playlistDepth: 1', `${list}/live`, /playlists are nested more than 1 deep/],
     ['upstreamHeadBytes: 1024', `HTTP/1.0 200 OK\r\nX: ${'x'.repeat(2000)}\r\n\r\n`, /overflow/],
     ['playlistEntries: 2', null, /404/],
   ] as const) {
