@@ -98,7 +98,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
   }
   const isStrict = values['strict'] === '1';
   const foreign = isStrict ? ignored.filter((name) => name.endsWith(OF_CHARSET)) : [];
-  bad.push(...foreign.map((field): BadField => ({ field, message: 'is not known', kind: 'invalid' })));
+  bad.push(...foreign.map((field): BadField => ({ field, message: 'is unknown', kind: 'invalid' })));
   const unfilled = Object.keys(values).filter((field) => isUnfilled(values[field]!));
   for (const field of unfilled) delete values[field];
   ignored.push(...unfilled);

@@ -33,7 +33,7 @@ const USED = 'tokens used';
 /** How often it is saved when tokens were used last. */
 const USED_MS = 60_000;
 const RETRY_SECONDS = 2;
-const BAD_STATE = 'a part of what operators have made cannot be read, and is left out';
+const BAD_STATE = 'part of the stored state of the admin interface is unreadable: ignoring it';
 
 /** Id of a token, or channel and place of one of the configuration → when it was used last. */
 type Used = Record<string, number>;

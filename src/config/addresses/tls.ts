@@ -59,7 +59,7 @@ function acmeSchema({ env, folder }: Pick<ConfigContext, 'env' | 'folder'>) {
 
 /** The authority's key for external account binding (RFC 8555, 7.3.4), as a KeyObject, which does not print it. */
 function macKeySchema(env: NodeJS.ProcessEnv) {
-  const error = "must be env: and the name of an environment variable that holds the authority's key, in base64url";
+  const error = "must be env: and the name of an environment variable that contains the authority's key, in base64url";
   return parsed(error, (value) => {
     const key = fromEnvironment(value, env) ?? '';
     return MAC_KEY.test(key) ? createSecretKey(Buffer.from(key, 'base64url')) : undefined;

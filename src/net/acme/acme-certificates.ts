@@ -85,7 +85,7 @@ export class AcmeCertificates {
     const parent = dirname(certificateFolder(acme, config.data.folder));
     void removeFormer(parent, this.#configured, clock.wallMs()).then((certificates) => {
       if (certificates.length > 0)
-        log.info({ certificates }, 'removing the files of expired certificates that are no longer configured');
+        log.info({ certificates }, 'removed the files of expired certificates that are no longer configured');
     });
   }
 

@@ -100,7 +100,7 @@ export class RequestHeadParser {
 
       const start = this.#lineStart;
       const line = this.#takeLine();
-      if (line === null) return malformed('holds a control character');
+      if (line === null) return malformed('contains a control character');
       if (line === '' && this.#request !== null) {
         const isLoose = this.#isLoose || (this.#request.protocol === 'HTTP/1.1' && !this.#headers.has('host'));
         const sent: SentHeaders = { headers: this.#headers, foreign: this.#foreign };
@@ -147,7 +147,7 @@ export class RequestHeadParser {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
     const name = written.trimEnd().toLowerCase();
-    if (this.#isStrict && line.startsWith(' ')) return 'has a header that goes on in a second line';
+    if (this.#isStrict && line.startsWith(' ')) return 'has a header that continues on a second line';
     const isToken = TOKEN.test(name);
     if (this.#isStrict && isToken && name.length !== written.length) return 'has a blank before a colon';
     this.#isLoose ||= !isToken;

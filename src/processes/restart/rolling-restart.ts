@@ -58,12 +58,12 @@ export class RollingRestart {
     const next = [hub];
     try {
       await hub.said('standby');
-      if (children.isStopping) throw new Error('stopped meanwhile');
+      if (children.isStopping) throw new Error('stopped in the meantime');
       const workers = children.workers.map(() => children.spawn('worker', children.hubAddress, 0, source));
       next.push(...workers);
       children.next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
-      if (children.isStopping) throw new Error('stopped meanwhile');
+      if (children.isStopping) throw new Error('stopped in the meantime');
       // Nothing would restart a process that ended before it was given a slot.
       const gone = next.find(({ hasEnded }) => hasEnded);
       if (gone !== undefined) throw new Error(`the ${gone.role} has ended`);

@@ -78,7 +78,7 @@ t.test('e-mail, directory, account', async (t) => {
   t.equal(withAcme(eab, { MAC: KEY }), null);
   for (const bad of [undefined, '', 'too-short', `${KEY}+/`, `${KEY}===`]) {
     const problem = withAcme(eab, bad === undefined ? {} : { MAC: bad });
-    t.match(problem, /that holds the authority's key/);
+    t.match(problem, /that contains the authority's key/);
     if (bad) t.notMatch(problem, bad);
   }
 });
