@@ -55,14 +55,12 @@ function named(variable: string): string {
 
 /** The zod type of a secret: text in, Secret out. */
 export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => string | null) {
-  return z
-    .string({ error: 'must be a string: env:NAME or sha256:<64 hexadecimal digits>' })
-    .transform((text, context) => {
-      const secret = parseSecret(text, env, judge);
-      if (!('problem' in secret)) return secret;
-      context.addIssue({ code: 'custom', message: secret.problem });
-      return z.NEVER;
-    });
+  return z.string({ error: 'must be text: env:NAME or sha256:<64 hexadecimal digits>' }).transform((text, context) => {
+    const secret = parseSecret(text, env, judge);
+    if (!('problem' in secret)) return secret;
+    context.addIssue({ code: 'custom', message: secret.problem });
+    return z.NEVER;
+  });
 }
 
 /** Lines that the front (net/front/first-bytes.ts) and the SHOUTcast acceptor (http/ingest/shoutcast-password.ts) take for a request. */

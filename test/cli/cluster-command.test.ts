@@ -56,7 +56,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
     5000,
     () => 'it is not said',
   );
-  t.match((await run()).out, /; 1 wait;/);
+  t.match((await run()).out, /; 1 waiting;/);
   t.equal((await run()).code, 0, 'it serves');
 });
 

@@ -89,7 +89,7 @@ export class ListenersPanel {
     this.#table.element.hidden = total === 0;
     this.#none.hidden = total > 0 || why !== '';
     const isFiltered = this.#agent.value.trim() !== '' || this.#address.value.trim() !== '';
-    say(this.#none, isFiltered ? 'No listener matches.' : 'Nobody is listening at the moment.');
+    say(this.#none, isFiltered ? 'No listeners match.' : 'Nobody is listening at the moment.');
     this.#acts.hidden = total === 0 || !this.#may;
     const hasOthers = this.#others.length > 0;
     this.#moveAll.hidden = !hasOthers;
