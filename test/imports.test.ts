@@ -104,9 +104,11 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'admin/admin-schema.ts',
       'admin/channel-rows.ts',
       'admin/cluster-report.ts',
+      'admin/logins.ts',
       'admin/rows.ts',
       'link/control-schema.ts',
       'link/facts/facts-schema.ts',
+      'link/facts/tally-messages.ts',
       'link/tapes/mark-schema.ts',
     ],
     ...[

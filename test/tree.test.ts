@@ -86,7 +86,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/streams': ['app/app', 'http/stream/stream', 'http/stream/status-routes', 'behaviour/reading-players'],
   'docs/statistics-docs': ['docs/validity', 'behaviour/statistics'],
   'docs/admin-docs': ['docs/routes', 'docs/validity', 'http/admin/api'],
-  'admin/admin-reports': ['http/admin/api'],
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
   'http/admin/statistics-routes': ['behaviour/statistics', 'http/admin/page-acts'],

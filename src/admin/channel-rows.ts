@@ -5,8 +5,8 @@
 
 import * as z from 'zod';
 import { timelineEntry } from '../channel/source-timeline.js';
-import { trackSchema } from '../metadata/record-schema.js';
-import { type Plain, unixMs } from './rows.js';
+import { type Plain, trackSchema } from '../metadata/record-schema.js';
+import { unixMs } from './rows.js';
 
 const text = z.string();
 const count = z.int().min(0);

@@ -1,7 +1,7 @@
 /** A node of a cluster, and its view of the others (src/cluster/README.md): one schema for the type and for the API document (docs/schemas.ts). */
 
 import * as z from 'zod';
-import type { Plain } from './rows.js';
+import type { Plain } from '../metadata/record-schema.js';
 
 const text = (description: string) => z.string().describe(description);
 const number = (description: string) => z.number().describe(description);

@@ -4,42 +4,41 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { text } from '../config/field.js';
+import { counted, moment, type Plain } from '../metadata/record-schema.js';
+import { MAX_ROWS } from './rows.js';
 
-export interface EndedLogin {
-  readonly id: string;
-  /** Absent: ended by an older version. */
-  readonly user?: string | undefined;
-  /** When its cookie expires anyway, unix milliseconds. */
-  readonly untilMs: number;
-}
-
-export interface LoginState {
-  /** base64url; "": no operator has logged in yet. */
-  readonly key: string;
-  readonly ended: readonly EndedLogin[];
-  /** Users whose logins have all been ended at once, and how often; absent: none. */
-  readonly renewed?: readonly RenewedUser[] | undefined;
-}
-
-export interface RenewedUser {
-  readonly user: string;
-  readonly times: number;
-}
-
-/** Questions to the hub. */
-export interface LoginQuestions {
-  /** Generates the key if there is none, and resolves once all processes have it. */
-  beginLogins: { readonly ask: null; readonly answer: null };
-  endLogin: { readonly ask: EndedLogin; readonly answer: null };
-}
-
-export const NO_LOGINS: LoginState = { key: '', ended: [] };
 /** Limit on remembered ended logins of a user. One more ends all logins of the user. */
 export const MAX_ENDED_OF_USER = 100;
 /** Limit on users in `renewed`, removed ones included. One more ends the logins of all users, by a new key. */
 export const MAX_RENEWED = 1000;
 
 const KEY_BYTES = 32;
+
+const user = text(1, 64);
+export const endedLogin = z.looseObject({
+  id: z.string().regex(/^[\w-]{22}$/),
+  /** Absent: ended by an older version. */
+  user: user.optional(),
+  /** When its cookie expires anyway, unix milliseconds. */
+  untilMs: moment,
+});
+export type EndedLogin = Plain<z.output<typeof endedLogin>>;
+
+export const loginState = z.looseObject({
+  /** base64url; "": no operator has logged in yet. */
+  key: z.string().regex(/^[\w-]{0,64}$/),
+  ended: z.array(endedLogin).max(MAX_ROWS),
+  /** Users whose logins have all been ended at once, and how often; absent: none. */
+  renewed: z
+    .array(z.looseObject({ user, times: counted }))
+    .max(MAX_RENEWED)
+    .optional(),
+});
+export type LoginState = Plain<z.output<typeof loginState>>;
+
+export const NO_LOGINS: LoginState = { key: '', ended: [] };
 
 /** Changes the logins in a larger state. */
 export function changed(make: (logins: LoginState) => LoginState) {

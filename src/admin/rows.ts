@@ -8,7 +8,7 @@ import { KEY } from '../base/key.js';
 import { network, text } from '../config/field.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { counted, moment } from '../metadata/record-schema.js';
+import { counted, moment, type Plain } from '../metadata/record-schema.js';
 
 /** Limit for a title line, which has three texts of a push, and for a client's text, such as its User-Agent. */
 export const MAX_TEXT_BYTES = 4 * MAX_PUSH.textBytes;
@@ -22,9 +22,6 @@ export const channel = z.string().regex(KEY);
 const words = cleaned(MAX_TEXT_BYTES);
 export const unixMs = z.number().describe('Unix milliseconds.');
 const wallMs = moment.describe('Unix milliseconds.');
-
-/** Plain data, to be read only. */
-export type Plain<T> = T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;
 
 /** A listener's connection. */
 export const listenerRow = z.object({

@@ -25,7 +25,7 @@ import { machineOf } from '../link/wire/left-alone.js';
 import { LinkConnection, type MessageHandler } from '../link/wire/link-connection.js';
 import { FIRST_SESSION_TYPE, LAST_SESSION_TYPE, REPORT } from '../link/wire/message-types.js';
 import { type MessageReader, WireError } from '../link/wire/wire.js';
-import { must } from '../metadata/record-schema.js';
+import { must, type Plain } from '../metadata/record-schema.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
 import { type ClusterSettings, type OtherSettings, settingsSchema } from './titles/channel-settings.js';
 
@@ -48,10 +48,7 @@ const saidSchema = z.discriminatedUnion('type', [
     settings: z.array(z.tuple([channel, settingsSchema])).max(MAX_CHANNELS),
   }),
 ]);
-type Said =
-  | { readonly type: 'clocks'; readonly ownMs: number; readonly clusterMs: number }
-  | { readonly type: 'listeners'; readonly counts: ReturnType<ClusterCounts['news']> }
-  | { readonly type: 'settings'; readonly settings: ReturnType<ClusterSettings['news']> };
+type Said = Plain<z.output<typeof saidSchema>>;
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;

@@ -1,7 +1,14 @@
-/** The schemas of the control messages between hub and workers (control-messages.ts). */
+/** The control messages between hub and workers: one schema for the type of each, and for its check. */
 
 import * as z from 'zod';
-import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
+import type { HubQuestion, HubQuestions } from '../admin/admin-reports.js';
+import {
+  adminState,
+  HUB_ASKS,
+  PROCESS_QUESTIONS,
+  type ProcessQuestion,
+  type ProcessQuestions,
+} from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
 import { titleSchema } from '../channel/channel-position-schema.js';
 import { cleaned } from '../metadata/push-schema.js';
@@ -10,10 +17,9 @@ import {
   check,
   counted,
   heldId,
-  type Is,
-  MAX_COUNTED,
   moment,
   must,
+  type Plain,
   pushSchema,
   recordSchema,
   signedMs,
@@ -23,16 +29,11 @@ import {
 import type { ChannelState } from '../now-playing/state.js';
 import { stateFault, stateSchema } from '../now-playing/state-schema.js';
 import { DIMENSIONS } from '../statistics/figures.js';
-import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control-messages.js';
 import { factsSchema } from './facts/facts-schema.js';
+import { key, MAX_ROWS, tallies } from './facts/tally-messages.js';
 import { FIRST_NODE } from './sessions/session-registry.js';
 import { ticketKeysSchema } from './ticket-keys-schema.js';
 
-/** Names of tallies, and rows, in one message: enough for a million connections. */
-const MAX_NAMES = 200_000;
-const MAX_ROWS = 1_000_000;
-/** Maximum length of the key of a tally, of a scope, of an id. */
-const MAX_KEY_CHARACTERS = 256;
 /** Metrics of one process. */
 const MAX_METRICS = 10_000;
 /** Changes that are committed but not delivered yet. */
@@ -45,34 +46,7 @@ const [HEADER, HEADER_VALUE] = [/^[A-Za-z-]{1,64}$/, /^[\x20-\x7e]{0,1024}$/];
 
 const channel = z.string().regex(KEY);
 const id = counted;
-const key = z.string().max(MAX_KEY_CHARACTERS);
 const figure = z.number().min(0).max(MAX_FIGURE);
-/** Checked by hand: there may be thousands, eight times a second. */
-const rowsOf = (least: number) =>
-  z.custom<readonly (readonly [string, number])[]>(
-    (value) => Array.isArray(value) && value.length <= MAX_ROWS && value.every((row) => isRow(row, least)),
-    { error: 'must be pairs of a key and a number' },
-  );
-
-function isRow(row: unknown, least: number): boolean {
-  if (!Array.isArray(row) || row.length !== 2) return false;
-  const [name, count] = row as readonly unknown[];
-  if (typeof name !== 'string' || name.length > MAX_KEY_CHARACTERS || typeof count !== 'number') return false;
-  return count >= least && count <= MAX_COUNTED;
-}
-
-const rows = rowsOf(0);
-
-const tallies = z.looseObject({
-  type: z.literal('tallies'),
-  rows: z.looseObject({
-    counts: z.array(z.tuple([key, rows])).max(MAX_NAMES),
-    peaks: rows,
-    notices: z.array(z.tuple([key, rowsOf(-MAX_COUNTED)])).max(MAX_NAMES),
-  }),
-  isFirst: z.boolean(),
-});
-
 const figureRow = z.tuple([
   ...[key, z.enum([...DIMENSIONS, 'total']), cleaned(1024)],
   ...[figure, figure, figure, figure, figure],
@@ -120,19 +94,58 @@ function isMetricRow(row: unknown): boolean {
   return true;
 }
 
-/** The arguments of each request of a worker. */
-const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
-  title: z.looseObject({ channel, title: titleSchema, cameMs: moment.optional() }),
-  metrics: z.null(),
-  admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
-  everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),
-  push: z.looseObject({ channel, input: pushSchema, connection: key.optional() }),
-  withdraw: z.looseObject({ channel, what: z.union([z.literal('next'), z.looseObject({ held: heldId })]) }),
+/** A request of an operator to the hub, and one to every process (admin/admin-schema.ts). What is asked is checked next. */
+const askedHub = z.looseObject({
+  question: z.enum(namesOf(HUB_ASKS)),
+  ask: z.unknown() as z.ZodType<HubQuestions[HubQuestion]['ask']>,
+});
+const askedProcess = z.looseObject({
+  question: z.enum(namesOf(PROCESS_QUESTIONS)),
+  ask: z.unknown() as z.ZodType<ProcessQuestions[ProcessQuestion]['ask']>,
+});
+export type AskedHub = Plain<z.output<typeof askedHub>>;
+export type AskedProcess = Plain<z.output<typeof askedProcess>>;
+
+/** Requests of a worker to the hub, and their answers. Answers of other processes are checked by the hub (readAnswer). */
+const QUESTIONS = {
+  /** Sets an encoder's title; `cameMs` as EncoderMount has it, absent: now. Answer: whether an encoder feeds the channel. */
+  title: {
+    ask: z.looseObject({ channel, title: titleSchema, cameMs: moment.optional() }),
+    answer: z.boolean(),
+  },
+  /** The metrics of all processes, in the text format of Prometheus. */
+  metrics: { ask: z.null(), answer: z.string() },
+  admin: { ask: askedHub, answer: z.unknown() },
+  /** The list of the answers of all processes. */
+  everywhere: { ask: askedProcess, answer: z.array(z.unknown()) },
+  /** A push, and the withdrawal of one: the hub decides (titles/push-decider.ts). */
+  push: {
+    ask: z.looseObject({ channel, input: pushSchema, connection: key.optional() }),
+    answer: z.looseObject({ answer: recordSchema, isFarAhead: z.boolean(), version: version.nullable() }),
+  },
+  withdraw: {
+    ask: z.looseObject({ channel, what: z.union([z.literal('next'), z.looseObject({ held: heldId })]) }),
+    answer: z.boolean(),
+  },
 };
+export type Question = keyof typeof QUESTIONS;
+export type Questions = {
+  readonly [Q in Question]: Plain<{ [Part in 'ask' | 'answer']: z.output<(typeof QUESTIONS)[Q][Part]> }>;
+};
+
+/** Requests of the hub to a worker. */
+export interface WorkerQuestions {
+  /** Its metrics, in the format of prom-client. */
+  readonly metrics: { readonly ask: null; readonly answer: unknown };
+  /** A request of an operator. */
+  readonly admin: { readonly ask: AskedProcess; readonly answer: unknown };
+}
 
 const fromWorker = z.discriminatedUnion('type', [
   tallies,
+  /** The last metrics of a worker that is about to exit, in the format of prom-client. */
   z.looseObject({ type: z.literal('metrics'), metrics }),
+  /** With the keys of TLS tickets of the former hub; null: none. */
   z.looseObject({
     type: z.literal('hello'),
     worker: z
@@ -141,24 +154,27 @@ const fromWorker = z.discriminatedUnion('type', [
       .max(FIRST_NODE - 1),
     tickets: ticketKeysSchema.nullable(),
   }),
+  /** The statistics of its listeners in one minute. */
   z.looseObject({ type: z.literal('figures'), figures }),
-  z.looseObject({ type: z.literal('ask'), id, question: z.enum(namesOf(ASKS)), ask: z.unknown() }),
+  z.looseObject({ type: z.literal('ask'), id, question: z.enum(namesOf(QUESTIONS)), ask: z.unknown() }),
   z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
+  /** All changes up to this number are in force at the worker. */
   z.looseObject({ type: z.literal('applied'), turn: counted }),
 ]);
+export type FromWorker = Plain<z.output<typeof fromWorker>>;
 
 /** What is asked is checked where it is answered (readAsk). @throws CheckError that names the member */
 export function readFromWorker(value: unknown): FromWorker {
-  return must<FromWorker>(fromWorker, value);
+  return must(fromWorker, value);
 }
 
 /** Checks the arguments of a worker's request. @throws CheckError that names the member */
-export function readAsk<Q extends keyof Questions>(question: Q, value: unknown): Questions[Q]['ask'] {
+export function readAsk<Q extends Question>(question: Q, value: unknown): Questions[Q]['ask'] {
   return checkedAsk(question, value) as Questions[Q]['ask'];
 }
 
-function checkedAsk(question: keyof Questions, value: unknown): unknown {
-  const ask = inside<unknown>(`ask of ${question}`, ASKS[question], value);
+function checkedAsk(question: Question, value: unknown): unknown {
+  const ask = inside(`ask of ${question}`, QUESTIONS[question].ask, value);
   if (question === 'admin') {
     const asked = ask as AskedHub;
     return { ...asked, ask: inside(`ask of ${asked.question}`, HUB_ASKS[asked.question], asked.ask) };
@@ -170,23 +186,13 @@ function checkedAsk(question: keyof Questions, value: unknown): unknown {
   return ask;
 }
 
-/** The answer of the hub to each request. Answers of other processes are checked by the hub (readAnswer). */
-const HUB_ANSWERS: Readonly<Record<keyof Questions, z.ZodType>> = {
-  title: z.boolean(),
-  metrics: z.string(),
-  admin: z.unknown(),
-  everywhere: z.array(z.unknown()),
-  push: z.looseObject({ answer: recordSchema, isFarAhead: z.boolean(), version: version.nullable() }),
-  withdraw: z.boolean(),
-};
-
 /** Checks an answer of the hub. @throws CheckError that names the member */
-export function readHubAnswer<Q extends keyof Questions>(question: Q, answer: unknown): Questions[Q]['answer'] {
-  return inside<unknown>(`answer to ${question}`, HUB_ANSWERS[question], answer) as Questions[Q]['answer'];
+export function readHubAnswer<Q extends Question>(question: Q, answer: unknown): Questions[Q]['answer'] {
+  return inside(`answer to ${question}`, QUESTIONS[question].answer, answer) as Questions[Q]['answer'];
 }
 
 /** Checks an answer of a worker. @throws CheckError that names the member */
-export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: unknown): unknown {
+export function readAnswer(question: keyof WorkerQuestions, ask: unknown, answer: unknown): unknown {
   if (question === 'metrics') return inside('metrics', metrics, answer);
   // The worker could not answer.
   if (answer === null) return null;
@@ -194,35 +200,50 @@ export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: 
   return inside(`answer to ${asked.question}`, PROCESS_QUESTIONS[asked.question].answer, answer);
 }
 
+/** Stamps that are issued and not published yet (feed/sequence.ts). */
+const open = z.array(stamp).max(MAX_STAMPS);
+const salt = z.tuple([moment, z.string().max(1024)]);
+/** A refusal, as plain data. */
+const refusal = z.looseObject({
+  kind: key,
+  detail: z.string().max(65_536),
+  headers: z.record(z.string().regex(HEADER), z.string().regex(HEADER_VALUE)),
+});
+export type RefusedAnswer = Plain<z.output<typeof refusal>>;
+
+/** What all workers have to know: when the link begins, and after each change. */
+const shared = [
+  /** The salts of today and tomorrow, by which all processes count unique listeners. */
+  z.looseObject({ type: z.literal('salts'), salts: z.array(salt).max(16) }),
+  z.looseObject({ type: z.literal('tickets'), keys: ticketKeysSchema }),
+  /** Blocks, tokens and fallbacks that operators have made. */
+  z.looseObject({ type: z.literal('admin'), state: adminState }),
+] as const;
+export type SharedMessage = Plain<z.output<(typeof shared)[number]>>;
+
 const fromHub = z.discriminatedUnion('type', [
   tallies,
+  ...shared,
+  /** A channel's state, when the link begins; `ready` follows the last one. */
   z.looseObject({ type: z.literal('state'), channel, state: stateSchema }),
+  /** The time of the cluster, as milliseconds ahead of the system's monotonic clock. Not sent without a cluster. */
   z.looseObject({ type: z.literal('time'), aheadMs: signedMs }),
-  z.looseObject({ type: z.literal('ready'), turn: counted, open: z.array(stamp).max(MAX_STAMPS) }),
+  z.looseObject({ type: z.literal('ready'), turn: counted, open }),
   z.looseObject({
     type: z.literal('change'),
     turn: counted,
     channel,
     change: z.looseObject({ state: stateSchema, record: recordSchema.nullable() }),
-    open: z.array(stamp).max(MAX_STAMPS),
+    open,
   }),
   z.looseObject({ type: z.literal('facts'), channel, facts: factsSchema }),
-  z.looseObject({ type: z.literal('salts'), salts: z.array(z.tuple([moment, z.string().max(1024)])).max(16) }),
-  z.looseObject({ type: z.literal('tickets'), keys: ticketKeysSchema }),
-  z.looseObject({ type: z.literal('admin'), state: adminState }),
+  /** Why the store cannot be used; null: it works. */
   z.looseObject({ type: z.literal('store'), fault: z.string().nullable() }),
   z.looseObject({ type: z.literal('ask'), id, question: z.enum(['metrics', 'admin']), ask: z.unknown() }),
   z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
-  z.looseObject({
-    type: z.literal('refused'),
-    id,
-    refusal: z.looseObject({
-      kind: key,
-      detail: z.string().max(65_536),
-      headers: z.record(z.string().regex(HEADER), z.string().regex(HEADER_VALUE)),
-    }),
-  }),
+  z.looseObject({ type: z.literal('refused'), id, refusal }),
 ]);
+export type FromHub = Plain<z.output<typeof fromHub>>;
 
 /** @throws CheckError that names the member */
 export function readFromHub(value: unknown): FromHub {
@@ -240,7 +261,7 @@ function mustBeState(channel: string, state: ChannelState): void {
   if (fault !== null) throw new CheckError(fault);
 }
 
-function inside<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+function inside(what: string, schema: z.ZodType, value: unknown): unknown {
   const { value: read, bad } = check(schema, value);
   if (bad !== null) throw new CheckError(`${what}: ${bad}`);
   return read;
@@ -249,9 +270,3 @@ function inside<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
 function namesOf<T extends string>(table: Readonly<Record<T, unknown>>): T[] {
   return Object.keys(table) as T[];
 }
-
-/** The compiler compares the schemas with the types: what is read is one of them, and each of them can be read. */
-export type FromWorkerIsChecked = Is<FromWorker, z.output<typeof fromWorker>>;
-export type FromWorkerIsWhole = Is<z.output<typeof fromWorker>['type'], FromWorker['type']>;
-export type FromHubIsChecked = Is<FromHub, z.output<typeof fromHub>>;
-export type FromHubIsWhole = Is<z.output<typeof fromHub>['type'], FromHub['type']>;

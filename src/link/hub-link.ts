@@ -8,17 +8,18 @@ import { Requests } from '../base/requests.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
+import { Control, type ControlHandler } from './control-messages.js';
 import {
-  Control,
-  type ControlHandler,
   type FromHub,
   type FromWorker,
   type Question,
   type Questions,
+  readAnswer,
+  readAsk,
+  readFromWorker,
   type SharedMessage,
   type WorkerQuestions,
-} from './control-messages.js';
-import { readAnswer, readAsk, readFromWorker } from './control-schema.js';
+} from './control-schema.js';
 import type { ChannelFacts } from './facts/facts-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
 import { type HlsOfChannels, HlsSender } from './hls/hls-sender.js';

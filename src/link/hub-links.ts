@@ -19,16 +19,16 @@ import type { MinuteFigures } from '../statistics/figures.js';
 import type { States } from '../titles/engine.js';
 import type { PushDecisions } from '../titles/push-decider.js';
 import { AppliedTurns } from './applied-turns.js';
-import {
-  type AskedHub,
-  type AskedProcess,
-  type FromHub,
-  MAX_STATE_BYTES,
-  type Question,
-  type Questions,
-  type SharedMessage,
-  type WorkerQuestions,
-} from './control-messages.js';
+import { MAX_STATE_BYTES } from './control-messages.js';
+import type {
+  AskedHub,
+  AskedProcess,
+  FromHub,
+  Question,
+  Questions,
+  SharedMessage,
+  WorkerQuestions,
+} from './control-schema.js';
 import type { ChannelFacts } from './facts/facts-schema.js';
 import { FACTS_LOOK_MS, HubFacts } from './facts/hub-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';

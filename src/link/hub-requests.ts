@@ -6,8 +6,7 @@
 import type { Alarm, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
-import type { FromWorker, Question, Questions, RefusedAnswer } from './control-messages.js';
-import { readHubAnswer } from './control-schema.js';
+import { type FromWorker, type Question, type Questions, type RefusedAnswer, readHubAnswer } from './control-schema.js';
 import { LinkLost, refusalOf, refusalOfLost } from './question-errors.js';
 
 /** How long a request waits for a hub. */

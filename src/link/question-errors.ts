@@ -1,7 +1,7 @@
 /** How a request over a link fails: the other end refuses it, or the link is lost. */
 
 import { REFUSALS, Refusal, type RefusalKind, retryLater } from '../base/refusal.js';
-import type { RefusedAnswer } from './control-messages.js';
+import type { RefusedAnswer } from './control-schema.js';
 
 /** The link ended before the answer: the outcome of the request is unknown. */
 export class LinkLost extends Error {

@@ -13,18 +13,17 @@ import type { Sequence } from '../feed/sequence.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { Deliver } from '../titles/engine.js';
+import { Control, type ControlHandler } from './control-messages.js';
 import {
   type AskedProcess,
-  Control,
-  type ControlHandler,
   type FromHub,
   type FromWorker,
   type Question,
   type Questions,
+  readFromHub,
   type SharedMessage,
   type WorkerQuestions,
-} from './control-messages.js';
-import { readFromHub } from './control-schema.js';
+} from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
 import type { ChannelFacts } from './facts/facts-schema.js';
 import { followTime } from './facts/shared-time.js';

@@ -10,7 +10,7 @@ import type { PushInput } from '../metadata/push-input.js';
 import { type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { States } from '../titles/engine.js';
 import type { DecidedPush, PushDecisions, Withdrawal } from '../titles/push-decider.js';
-import type { Question, Questions } from './control-messages.js';
+import type { Question, Questions } from './control-schema.js';
 
 const RETRY_SECONDS = 2;
 

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
-import type { SharedMessage } from '../../link/control-messages.js';
+import type { SharedMessage } from '../../link/control-schema.js';
 import type { Change } from '../../now-playing/state.js';
 import type { LimitCounts } from './alert-facts.js';
 import type { HubOutput } from './hub.js';

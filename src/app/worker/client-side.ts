@@ -6,7 +6,7 @@
 import type { SystemClock } from '../../base/clock.js';
 import type { Output } from '../../base/output.js';
 import { measured } from '../../base/watchdog.js';
-import type { SharedMessage } from '../../link/control-messages.js';
+import type { SharedMessage } from '../../link/control-schema.js';
 import type { RecordView } from '../../metadata/view.js';
 import { TicketKeysInForce } from '../../net/tls/session-tickets.js';
 import type { Change } from '../../now-playing/state.js';

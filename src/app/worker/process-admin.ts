@@ -6,7 +6,6 @@
 import {
   type AdminState,
   type CrowdReport,
-  type ListenerAges,
   type ListenerFilter,
   type ListenerReport,
   masked,
@@ -96,7 +95,7 @@ export class ProcessAdmin {
     return this.#answers[question](ask);
   }
 
-  #ages({ most, ...filter }: ProcessQuestions['ages']['ask']): ListenerAges {
+  #ages({ most, ...filter }: ProcessQuestions['ages']['ask']): ProcessQuestions['ages']['answer'] {
     const { clock, process } = this.#core;
     const found = this.#byAge(filter);
     const fromMs = sharedMs(clock, 0);

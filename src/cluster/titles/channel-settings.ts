@@ -6,16 +6,7 @@
 
 import * as z from 'zod';
 import { MAX_HOLD_SECONDS } from '../../config/push-limits.js';
-
-export interface ChannelSettings {
-  readonly delaySeconds: number;
-  /** Null: it follows the bitrate. */
-  readonly metaint: number | null;
-  /** How far ahead pushes are held: the same push would be held at one machine, and shown at once at another. */
-  readonly holdSeconds: number;
-  /** Their types, in order; null: this machine serves only (cluster.sources: false). */
-  readonly sources: readonly string[] | null;
-}
+import type { Plain } from '../../metadata/record-schema.js';
 
 /** One setting that differs between this machine and another. */
 export interface Difference {
@@ -31,13 +22,17 @@ const MAX_SOURCES = 100;
 
 export const settingsSchema = z.looseObject({
   delaySeconds: z.number().min(0).max(3600),
+  /** Null: it follows the bitrate. */
   metaint: z.int().min(1).max(65_535).nullable(),
+  /** How far ahead pushes are held: the same push would be held at one machine, and shown at once at another. */
   holdSeconds: z.number().min(0).max(MAX_HOLD_SECONDS),
+  /** Their types, in order; null: this machine serves only (cluster.sources: false). */
   sources: z
     .array(z.string().regex(/^[a-z]{1,20}$/))
     .max(MAX_SOURCES)
     .nullable(),
 });
+export type ChannelSettings = Plain<z.output<typeof settingsSchema>>;
 
 /** Another machine, over one bridge. */
 export interface OtherSettings {

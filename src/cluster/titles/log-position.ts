@@ -5,23 +5,7 @@
 
 import { check } from '../../metadata/record-schema.js';
 import type { Store } from '../../store/store.js';
-import { logPositionSchema } from './ordered-schema.js';
-
-export interface SavedPosition {
-  /** '': this node was never in a cluster. */
-  readonly epoch: string;
-  readonly seq: number;
-  /** Of the change at this place. */
-  readonly id: string;
-}
-
-/** Saved with the place. */
-interface KeptWithPosition {
-  /** For a node that starts while Redis is away. */
-  readonly skewMs?: number;
-  /** The channels whose changes were read up to this place. Absent: saved by an earlier version, all of them. */
-  readonly channels?: readonly string[];
-}
+import { logPositionSchema, type SavedPosition } from './ordered-schema.js';
 
 /** Its name among the store's documents. */
 const DOCUMENT = 'cluster';
@@ -41,7 +25,7 @@ export class LogPosition {
 
   constructor(store: Store) {
     this.#store = store;
-    const kept = check<SavedPosition & KeptWithPosition>(logPositionSchema, store.document(DOCUMENT)).value;
+    const kept = check(logPositionSchema, store.document(DOCUMENT)).value;
     this.#position = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
     this.#read = this.#position;
     this.#skewMs = kept?.skewMs ?? 0;

@@ -11,7 +11,7 @@ import type { Commit, CommitAnswer } from '../log/log-schema.js';
 import type { SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
 import { type BadEntry, type LastValues, type LogBell, type LogEntry, readEntry, readLasts } from './log-entry.js';
-import type { SavedPosition } from './log-position.js';
+import type { SavedPosition } from './ordered-schema.js';
 
 export interface Joined {
   readonly log: SharedLog;

@@ -11,6 +11,7 @@ import {
   mostMomentMs,
   mostVersion,
   must,
+  type Plain,
   signedMs,
   trackSchema,
   version,
@@ -49,23 +50,31 @@ const unsent = z.looseObject({
   held: z.looseObject({ added: held, gone: held }).exactOptional(),
   history,
 });
-/** The record saved beside a channel's state (shared-channel.ts). */
+/** The record saved beside a channel's state, in the same transaction (shared-channel.ts). */
 const sharedPart = z.looseObject({
+  /** The version of the state that was saved with it; another version was saved by a server without a cluster. */
   version,
+  /** The common state; null: the state itself, without the time of its decision. */
   base: ordered.nullable(),
   now: decided,
   next: decided,
   unsent: z.array(unsent).max(MAX_UNSENT),
 });
+export type SharedPart = Plain<z.output<typeof sharedPart>>;
 
 /** The position of a node in the log. */
 export const logPositionSchema = z.looseObject({
+  /** '': this node was never in a cluster. */
   epoch: z.string().max(MAX_NAME),
   seq: z.int().min(0),
+  /** Of the change at this place. */
   id: changeId,
+  /** For a node that starts while Redis is away. */
   skewMs: signedMs.exactOptional(),
+  /** The channels whose changes were read up to this place. Absent: saved by an earlier version, all of them. */
   channels: z.array(z.string().max(MAX_NAME)).exactOptional(),
 });
+export type SavedPosition = Pick<Plain<z.output<typeof logPositionSchema>>, 'epoch' | 'seq' | 'id'>;
 
 /** @throws CheckError */
 export function readOrdered(channel: string, value: unknown): Ordered {
@@ -106,7 +115,7 @@ export function aheadFault(
 }
 
 /** Checks the record saved beside a state. @throws CheckError */
-export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
+export function readShared(channel: string, value: unknown): SharedPart {
   const read = must(sharedPart, value);
   const records = read.unsent.flatMap(({ onNow, now, next, history }) => [
     ...[onNow, now?.now ?? null, now?.covered ?? null, next?.next ?? null],

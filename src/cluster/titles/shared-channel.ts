@@ -19,18 +19,7 @@ import {
   type Unsent,
   unsentOf,
 } from './ordered.js';
-import { readShared } from './ordered-schema.js';
-
-/** Saved beside the state, in the same transaction. */
-interface SharedPart {
-  /** The version of the state that was saved with it; another version was saved by a server without a cluster. */
-  readonly version: number;
-  /** The common state; null: the state itself, without the time of its decision. */
-  readonly base: Ordered | null;
-  readonly now: Decided;
-  readonly next: Decided;
-  readonly unsent: readonly Unsent[];
-}
+import { readShared, type SharedPart } from './ordered-schema.js';
 
 /** After a loss of data in Redis, ended entries of the history that the cluster lacks are sent to it: maximum age, and number. */
 const SENT_HISTORY_MS = 600_000;
@@ -101,7 +90,7 @@ export class SharedChannel {
     if (value === undefined) return undefined;
     const { channel, onBad } = this.#parts;
     try {
-      const kept: SharedPart = readShared(channel, value);
+      const kept = readShared(channel, value);
       return kept.version === version ? kept : undefined;
     } catch (error) {
       onBad(`what is kept for the cluster of channel ${channel}`, (error as Error).message);

@@ -6,8 +6,7 @@ import * as z from 'zod';
 import { MAX_INDEX } from '../../channel/channel-position-schema.js';
 import { MAX_PUSH } from '../../config/push-limits.js';
 import { cleaned } from '../../metadata/push-schema.js';
-import { signedMs } from '../../metadata/record-schema.js';
-import type { SourceFacts } from '../../source/source-facts.js';
+import { type Plain, signedMs } from '../../metadata/record-schema.js';
 import { LIMITS } from '../tapes/tape-messages.js';
 
 /** The same limits as in the messages of a tape. */
@@ -36,7 +35,7 @@ const sourceFacts = z.looseObject({
   public: z.boolean().optional(),
 });
 
-const facts = z.object({
+export const factsSchema = z.looseObject({
   contentType: text,
   sampleRate: hertz,
   channels,
@@ -60,7 +59,5 @@ const facts = z.object({
   metaint: metaint.nullable(),
 });
 
-export const factsSchema = facts.loose();
-
 /** The state of a channel's sources, and the response headers of its audio, for processes that do not feed it. */
-export type ChannelFacts = Readonly<Omit<z.output<typeof facts>, 'facts'>> & { readonly facts: SourceFacts | null };
+export type ChannelFacts = Plain<z.output<typeof factsSchema>>;
