@@ -3,6 +3,7 @@
  * asked for.
  */
 
+import { mergeGetters, withGetters } from '../../base/getters.js';
 import type { ServedChannel } from '../../channel/served.js';
 import type { LoadedConfig } from '../../config/load.js';
 import type { Feed } from '../../feed/feed.js';
@@ -54,31 +55,22 @@ function statusOf(
 ): MountStatus {
   const { key, mounts } = channel;
   const mount = mounts[0]!;
-  return {
+  const known = {
     mount,
     // The key is always the first mount; an operator who configured another knows the channel by that one.
     paths: [...mounts.slice(1), mount].map(({ path }) => path),
     counts: listenerStats.counts(key),
-    get hlsListeners() {
-      return hlsCrowd.count(key);
-    },
-    get maxListeners() {
-      return Math.min(mount.maxListeners, limits.listeners);
-    },
-    get onAirSinceMs() {
-      return channel.live.onAirSinceMs;
-    },
-    get typicalLagMs() {
-      return audience.typicalLagMs(channel.audio);
-    },
-    get title() {
-      return feed.last(key, 'now')?.title ?? '';
-    },
-    get nextTitle() {
-      return feed.last(key, 'next')?.title ?? '';
-    },
-    get records() {
-      return { now: feed.last(key, 'now')?.json ?? null, next: feed.last(key, 'next')?.json ?? null };
-    },
   };
+  return mergeGetters(
+    known,
+    withGetters({
+      hlsListeners: () => hlsCrowd.count(key),
+      maxListeners: () => Math.min(mount.maxListeners, limits.listeners),
+      onAirSinceMs: () => channel.live.onAirSinceMs,
+      typicalLagMs: () => audience.typicalLagMs(channel.audio),
+      title: () => feed.last(key, 'now')?.title ?? '',
+      nextTitle: () => feed.last(key, 'next')?.title ?? '',
+      records: () => ({ now: feed.last(key, 'now')?.json ?? null, next: feed.last(key, 'next')?.json ?? null }),
+    }),
+  );
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { contentTypeOf } from '../../audio/frames/format.js';
 import type { Clock } from '../../base/clock.js';
+import { mergeGetters, withGetters } from '../../base/getters.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
 import { coverOrigin, type OwnAddresses, registerCover } from '../../http/page/cover.js';
@@ -61,26 +62,10 @@ export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite
   let ours: Languages | null = null;
   const languages = () => own() ?? (ours ??= new Languages({}));
   const picture = pictureOf(logo, parts);
-  setErrorPages({
-    get languages() {
-      return languages();
-    },
-    // The configuration may get another one.
-    get startPath() {
-      return startPathOf(config.streams);
-    },
-  });
-  return {
-    ...page,
-    get languages() {
-      return languages();
-    },
-    isEnabled: enabled,
-    get logo() {
-      return picture();
-    },
-    channels: channelsOf(config, parts),
-  };
+  // The configuration may get another path.
+  setErrorPages(withGetters({ languages, startPath: () => startPathOf(config.streams) }));
+  const known = { ...page, isEnabled: enabled, channels: channelsOf(config, parts) };
+  return mergeGetters(known, withGetters({ languages, logo: picture }));
 }
 
 /** Below a proxy's path where `streams.publicUrl` has one. */
@@ -97,43 +82,29 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
       const mount = mounts[0] ?? `/${key}`;
       const status = statuses.get(key);
       const picture = pictureOf(logo, parts);
-      return {
-        stationkey: station,
-        station: stations[station]!.name || station,
-        key,
-        mount,
-        get logo() {
-          return picture();
-        },
-        get name() {
-          return name || status?.mount.facts.name || key;
-        },
-        get description() {
-          return description || (status?.mount.facts.description ?? '');
-        },
-        get hls() {
+      const known = { stationkey: station, station: stations[station]!.name || station, key, mount };
+      return mergeGetters(
+        known,
+        withGetters({
+          logo: picture,
+          name: () => name || status?.mount.facts.name || key,
+          description: () => description || (status?.mount.facts.description ?? ''),
           // Who needs a signature or a name has no use for what a page makes of it.
-          return status?.mount.access === 'open' && !isMp2(status) ? (hlsPath(status.mount, mount) ?? '') : '';
-        },
-        get rewind() {
-          const path = status === undefined ? null : rewindPath(status.mount, mount);
-          return path === null ? null : { path, hours: status!.mount.hls!.rewindHours };
-        },
-        get onAir() {
-          return status !== undefined && isOnAir(status);
-        },
-        get type() {
-          if (!status?.mount.hasAudio) return '';
-          const { facts, audio } = status.mount;
-          return isMp2(status) ? audio.contentType : formatFacts(facts, audio).contentType;
-        },
-        get now() {
-          return status?.records.now ?? null;
-        },
-        get next() {
-          return status?.records.next ?? null;
-        },
-      };
+          hls: () => (status?.mount.access === 'open' && !isMp2(status) ? (hlsPath(status.mount, mount) ?? '') : ''),
+          rewind: () => {
+            const path = status === undefined ? null : rewindPath(status.mount, mount);
+            return path === null ? null : { path, hours: status!.mount.hls!.rewindHours };
+          },
+          onAir: () => status !== undefined && isOnAir(status),
+          type: () => {
+            if (!status?.mount.hasAudio) return '';
+            const { facts, audio } = status.mount;
+            return isMp2(status) ? audio.contentType : formatFacts(facts, audio).contentType;
+          },
+          now: () => status?.records.now ?? null,
+          next: () => status?.records.next ?? null,
+        }),
+      );
     }),
   );
 }

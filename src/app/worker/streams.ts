@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../../base/counts.js';
+import { withGetters } from '../../base/getters.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import { ListenerHook } from '../../http/hook/hook.js';
@@ -217,14 +218,10 @@ export class Streams {
       proxies,
       waiting,
       inFlight: new InFlight(
-        {
-          get bytes() {
-            return config.limits.rewindBytesInFlight;
-          },
-          get bytesPerAddress() {
-            return config.limits.rewindBytesInFlightPerAddress;
-          },
-        },
+        withGetters({
+          bytes: () => config.limits.rewindBytesInFlight,
+          bytesPerAddress: () => config.limits.rewindBytesInFlightPerAddress,
+        }),
         tallies,
         'rewind bytes',
       ),
