@@ -63,7 +63,7 @@ export class HlsFiles {
     const folder = join(this.#folder, channel);
     try {
       const index = await readKept(join(folder, INDEX), MAX_INDEX_BYTES);
-      const { segments, ...kept } = decode<KeptWindow>(keptSchema, index.toString());
+      const { segments, ...kept } = decode(keptSchema, index.toString());
       const read = segments.map(async ({ length, crc, initCrc, ...facts }): Promise<HlsSegment> => {
         const bytes = await readKept(join(folder, facts.name), length);
         if (bytes.length !== length || crc32(bytes) !== crc) throw new Error(`${facts.name} is not what was written`);

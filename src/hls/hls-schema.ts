@@ -2,10 +2,9 @@
 
 import * as z from 'zod';
 import { bytes } from '../metadata/codec.js';
-import { CheckError, counted, type Is, MAX_MOMENT_MS, moment, must } from '../metadata/record-schema.js';
+import { CheckError, counted, type Is, MAX_MOMENT_MS, moment, must, type Plain } from '../metadata/record-schema.js';
 import { clean, type HlsTitle } from './hls-title.js';
 import type { HlsSegment } from './playlist.js';
-import type { ListState } from './window.js';
 
 /** The longest segment: the largest TARGETDURATION, and what rounding adds. */
 const MAX_MICROS = 11_000_000;
@@ -73,26 +72,16 @@ export const titleSchema = z.looseObject({
   startMs: z.number().min(0).max(MAX_MOMENT_MS),
 });
 
+/** The state of a list apart from its segments and titles. */
 export const listSchema = z.looseObject({
+  /** TARGETDURATION, seconds. */
   targetSeconds: z.int().min(1).max(10),
+  /** EXT-X-DISCONTINUITY-SEQUENCE: the number of discontinuities that have left the list. */
   discontinuitySequence: counted,
+  /** The number of its first segment, or of the next one if the list is empty; 0 if there was no segment yet. */
   from: sequence,
 });
-
-/** A window as it is saved (hls-files.ts). */
-export interface KeptWindow {
-  /** When it was written, Unix milliseconds. */
-  readonly savedMs: number;
-  readonly lastNumber: number | null;
-  readonly list: ListState;
-  readonly titles: readonly HlsTitle[];
-  /** Each with the length of its file, bytes, and its checksum (CRC-32); `initCrc`: that of its initialization section, absent in older files. */
-  readonly segments: readonly (HlsSegmentFacts & {
-    readonly length: number;
-    readonly crc: number;
-    readonly initCrc?: number;
-  })[];
-}
+export type ListState = Plain<z.output<typeof listSchema>>;
 
 /** Returns what is saved of a window whose segments could not all be written: the next process begins another list, above its numbers. */
 export function numbersOf({ savedMs, lastNumber, list, segments }: KeptWindow): KeptWindow {
@@ -110,7 +99,9 @@ const keptName = z
 const keptBytes = z.int().min(0).max(MAX_SEGMENT_BYTES);
 const checksum = z.int().min(0).max(MAX_CRC);
 
+/** A window as it is saved (hls-files.ts). */
 export const keptSchema = z.looseObject({
+  /** When it was written, Unix milliseconds. */
   savedMs: moment,
   lastNumber: keptNumber.nullable(),
   list: listSchema.extend({
@@ -127,8 +118,10 @@ export const keptSchema = z.looseObject({
       z.looseObject({
         ...segmentSchema.shape,
         name: keptName,
+        // The length of its file, bytes, and its checksum (CRC-32).
         length: keptBytes,
         crc: checksum,
+        // That of its initialization section; absent in older files.
         initCrc: checksum.exactOptional(),
       }),
     )
@@ -140,9 +133,10 @@ export const keptSchema = z.looseObject({
       error: 'have names with different numbers',
     }),
 });
+export type KeptWindow = Plain<z.output<typeof keptSchema>>;
 
 /** A segment of a rewind, kept in a file. */
-const rewindSegment = z.object({
+const rewindSegment = z.looseObject({
   // Its media sequence number in the rewind's list, which has no gaps.
   sequence: keptNumber,
   name: keptName,
@@ -160,20 +154,15 @@ const rewindSegment = z.object({
   length: keptBytes,
   crc: checksum,
 });
-export type RewindSegment = Readonly<z.output<typeof rewindSegment>>;
+export type RewindSegment = Plain<z.output<typeof rewindSegment>>;
 
 /** A line of a rewind's log, which has one of these. `from`: the list now begins with that media sequence number. */
-export interface RewindLine {
-  readonly segment?: RewindSegment;
-  readonly title?: HlsTitle;
-  readonly from?: number;
-}
-
 export const rewindSchema = z.looseObject({
-  segment: rewindSegment.loose().exactOptional(),
+  segment: rewindSegment.exactOptional(),
   title: titleSchema.exactOptional(),
   from: keptNumber.exactOptional(),
 });
+export type RewindLine = Plain<z.output<typeof rewindSchema>>;
 
 /** Throws CheckError, which names the invalid member. */
 export function readSegment(value: unknown): HlsSegmentFacts {
@@ -189,6 +178,3 @@ function numberIn(name: string): number {
 
 export type SegmentIsChecked = Is<HlsSegmentFacts, z.output<typeof segmentSchema>>;
 export type TitleIsChecked = Is<HlsTitle, z.output<typeof titleSchema>>;
-export type ListIsChecked = Is<ListState, z.output<typeof listSchema>>;
-export type RewindIsChecked = Is<RewindLine, z.output<typeof rewindSchema>>;
-export type KeptIsChecked = Is<KeptWindow, z.output<typeof keptSchema>>;

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../base/clock.js';
 import { encode } from '../metadata/codec.js';
-import { INIT_NAME, type KeptWindow, numbersOf, SEGMENT_NAME } from './hls-schema.js';
+import { INIT_NAME, type KeptWindow, type ListState, numbersOf, SEGMENT_NAME } from './hls-schema.js';
 import type { HlsTitle } from './hls-title.js';
 import type { HlsInit, HlsSegment } from './playlist.js';
 import type { RewindLog } from './rewind/rewind-log.js';
 import { type RewindLimits, RewindWriter } from './rewind/rewind-writer.js';
-import type { HlsWindow, ListState, WindowObserver } from './window.js';
+import type { HlsWindow, WindowObserver } from './window.js';
 
 export const INDEX = 'window.json';
 /** Suffix of a file that is not complete yet. */

@@ -12,6 +12,7 @@
  * Owned by ChannelHls.
  */
 
+import type { ListState } from './hls-schema.js';
 import type { HlsTitle } from './hls-title.js';
 import { type HlsFile, type HlsInit, type HlsSegment, mediaPlaylist, multivariantPlaylist } from './playlist.js';
 
@@ -42,16 +43,6 @@ export interface WindowObserver {
   onList(): void;
   /** Called when all segments were dropped. */
   onCleared(): void;
-}
-
-/** The state of a list apart from its segments and titles. */
-export interface ListState {
-  /** TARGETDURATION, seconds. */
-  readonly targetSeconds: number;
-  /** EXT-X-DISCONTINUITY-SEQUENCE: the number of discontinuities that have left the list. */
-  readonly discontinuitySequence: number;
-  /** The number of its first segment, or of the next one if the list is empty; 0 if there was no segment yet. */
-  readonly from: number;
 }
 
 export class HlsWindow {

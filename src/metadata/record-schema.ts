@@ -172,11 +172,13 @@ function firstIssue({ issues }: z.ZodError): string {
 }
 
 /** What a schema reads, as plain data to be read only. Unknown members, which a loose object passes on, are not part of the type. */
-export type Plain<T> = T extends readonly unknown[]
-  ? { readonly [K in keyof T]: Plain<T[K]> }
-  : T extends object
-    ? { readonly [K in keyof T as unknown extends T[K] ? (string extends K ? never : K) : K]: Plain<T[K]> }
-    : T;
+export type Plain<T> = T extends Uint8Array
+  ? T
+  : T extends readonly unknown[]
+    ? { readonly [K in keyof T]: Plain<T[K]> }
+    : T extends object
+      ? { readonly [K in keyof T as unknown extends T[K] ? (string extends K ? never : K) : K]: Plain<T[K]> }
+      : T;
 
 /** The compiler compares the schemas with the types. */
 export type Is<_Wanted, _Found extends _Wanted> = true;

@@ -10,7 +10,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decode } from '../../metadata/codec.js';
-import { MAX_KEPT, type RewindLine, rewindSchema } from '../hls-schema.js';
+import { MAX_KEPT, rewindSchema } from '../hls-schema.js';
 import { openKept } from './kept-file.js';
 import { RewindList } from './rewind-list.js';
 
@@ -87,7 +87,7 @@ export class RewindLog {
 
   #take(line: string): void {
     try {
-      this.list.take(decode<RewindLine>(rewindSchema, line));
+      this.list.take(decode(rewindSchema, line));
     } catch (error) {
       this.#onDamaged(error);
     }

@@ -1,9 +1,15 @@
 /** The messages of HLS windows, described in ../README.md. Each begins with the number of the subscription. */
 
-import { listSchema, MAX_SEGMENT_BYTES, MAX_SEQUENCE, readSegment, titleSchema } from '../../hls/hls-schema.js';
+import {
+  type ListState,
+  listSchema,
+  MAX_SEGMENT_BYTES,
+  MAX_SEQUENCE,
+  readSegment,
+  titleSchema,
+} from '../../hls/hls-schema.js';
 import type { HlsTitle } from '../../hls/hls-title.js';
 import type { HlsSegment } from '../../hls/playlist.js';
-import type { ListState } from '../../hls/window.js';
 import { decode, encode, parse } from '../../metadata/codec.js';
 import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, type MemberTable, number, readAll, rest, text } from '../wire/members.js';
@@ -67,7 +73,7 @@ export function writeHlsList(connection: LinkConnection, id: number, isFresh: bo
 
 export function readHlsList(message: MessageReader): { readonly isFresh: boolean; readonly list: ListState } {
   const { flags, list } = readAll(message, HLS_LIST_MEMBERS);
-  return { isFresh: flags === 1, list: decode<ListState>(listSchema, list) };
+  return { isFresh: flags === 1, list: decode(listSchema, list) };
 }
 
 export function writeHlsTitle(connection: LinkConnection, id: number, title: HlsTitle): void {
