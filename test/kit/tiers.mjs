@@ -42,6 +42,7 @@ const CHANGE = {
     ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files('e2e', 'access clients ffmpeg files listener pull token'),
     ...files('app', 'reload'),
+    ...files('audio/ogg', 'ogg'),
     ...files('audio/tape', 'burst'),
     ...files('base', 'watchdog'),
     ...files('channel', 'coming-frames'),
@@ -61,6 +62,7 @@ const CHANGE = {
     ...files('link', 'worker-titles'),
     ...files('link/tapes', 'offer-schema'),
     ...files('net/acme', 'acme-client'),
+    ...files('net/front', 'connections'),
     ...files('net/limits', 'rate secret-gate'),
     ...files('net/tls', 'key-updates'),
     'test/bundle.test.ts',
@@ -96,10 +98,10 @@ const LONG = { LONG: '1' };
 const ALSO_SHORT = [
   ...files('audio', 'delay-line'),
   ...files('audio/frames', 'framer'),
-  ...files('audio/ogg', 'ogg ogg-rendering'),
+  ...files('audio/ogg', 'ogg-rendering'),
   ...files('behaviour', 'cluster-titles'),
   ...files('link/tapes', 'replica-tape tape-receiver tape-returns'),
-  ...files('net/front', 'connections front proxy-protocol'),
+  ...files('net/front', 'front proxy-protocol'),
 ];
 /** Files that a longer story of a later tier covers. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
