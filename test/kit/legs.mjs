@@ -17,7 +17,7 @@ const MAX_AGAIN_MS = 300_000;
 const MAX_QUIET_WAIT_MS = 30_000;
 const QUIET_SHARE = 0.5;
 /** After this time of a run, no optional file begins. */
-const MAX_EXTRA_MS = 900_000;
+const MAX_EXTRA_MS = 600_000;
 const MAX_FILES_NAMED = 10;
 const MAX_FAILURE_CHARACTERS = 300;
 const MAX_FAILURES_NAMED = 3;
