@@ -65,15 +65,23 @@ export interface EncoderConnectionOwner {
 /** Answers an encoder that has sent no frame, and ends its connection. @param status of HTTP @param why a sentence */
 export type OnEncoderRefused = (status: number, why: string) => void;
 
-export class EncoderConnection implements IntakeOwner {
+export interface EncoderStream {
+  /** Its request head is read and answered. */
+  readonly socket: Socket;
+  /** Body bytes that arrived with the head. */
+  readonly first: Buffer;
   /** Null: its connection is just closed. */
-  onRefused: OnEncoderRefused | null = null;
+  readonly onRefused: OnEncoderRefused | null;
+}
+
+export class EncoderConnection implements IntakeOwner {
   /** The encoder's User-Agent; "": none. */
   readonly agent: string;
   readonly facts: SourceFacts;
   readonly who: EncoderFacts;
   readonly intake: Intake;
   readonly #socket: Socket;
+  readonly #onRefused: OnEncoderRefused | null;
   readonly #owner: EncoderConnectionOwner;
   readonly #clock: Clock;
   readonly #options: EncoderConnectionOptions;
@@ -97,14 +105,9 @@ export class EncoderConnection implements IntakeOwner {
     data: (chunk: Buffer) => this.#read(chunk),
   };
 
-  /**
-   * @param socket whose request head is read and answered
-   * @param first body bytes that arrived with the head
-   * @param position its position in another process or source
-   */
+  /** @param position its position in another process or source */
   constructor(
-    socket: Socket,
-    first: Buffer,
+    { socket, first, onRefused }: EncoderStream,
     who: EncoderFacts,
     owner: EncoderConnectionOwner,
     clock: Clock,
@@ -116,6 +119,7 @@ export class EncoderConnection implements IntakeOwner {
     this.agent = headers.get('user-agent') ?? '';
     this.facts = readFacts(who, options.facts, options.charset);
     this.#socket = socket;
+    this.#onRefused = onRefused;
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
@@ -263,12 +267,12 @@ export class EncoderConnection implements IntakeOwner {
 
   /** Ends an encoder of which no frame has arrived. */
   #refuse(status: number, why: string): void {
-    if (!this.#isOpen || this.onRefused === null) {
+    if (!this.#isOpen || this.#onRefused === null) {
       this.#end(why, true);
       return;
     }
     this.#release();
-    this.onRefused(status, why);
+    this.#onRefused(status, why);
     this.#owner.onEnded(why);
   }
 

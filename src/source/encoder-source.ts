@@ -17,6 +17,7 @@ import {
   type EncoderConnectionOptions,
   type EncoderConnectionOwner,
   type EncoderFacts,
+  type EncoderStream,
   type FreeConnection,
   type OnEncoderRefused,
 } from './encoder-connection.js';
@@ -142,9 +143,8 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   }
 
   /**
-   * Takes over an encoder's connection whose head is read and answered, and ends the previous one.
-   * @param first body bytes that arrived with the head @param address of the client
-   * @param onRefused answers the encoder if no frame arrives; null: the connection is just closed
+   * Takes over an encoder's connection whose head is read and answered, and ends the previous one. @param first body bytes that arrived with the head
+   * @param address of the client @param onRefused answers the encoder if no frame arrives; null: the connection is just closed
    */
   attach(
     socket: Socket,
@@ -158,7 +158,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       return;
     }
     this.input.onUp?.();
-    this.#take(socket, first, { headers, foreign, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
+    this.#take({ socket, first, onRefused }, { headers, foreign, address, sinceMs: this.#clock.wallMs() });
   }
 
   /**
@@ -166,7 +166,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
    * @param ahead body bytes that were already read @param aheadMs see Pacer
    */
   adopt(socket: Socket, ahead: Buffer, position: ConnectionPosition, aheadMs: number): void {
-    if (this.#isOpen) this.#take(socket, ahead, position, position);
+    if (this.#isOpen) this.#take({ socket, first: ahead, onRefused: null }, position, position);
     else socket.destroy();
     this.pacer.adopt(aheadMs, this.#clock.now());
   }
@@ -198,7 +198,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return true;
   }
 
-  #take(socket: Socket, first: Buffer, facts: EncoderFacts, position?: ConnectionPosition): EncoderConnection {
+  #take(stream: EncoderStream, facts: EncoderFacts, position?: ConnectionPosition): void {
     const before = this.#connection;
     if (before !== null) {
       const silentMs = Math.round(before.silentMs);
@@ -206,11 +206,10 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       this.#options.onEvent('takeover', { silentMs });
       this.#options.onEnded?.(this.#connectionId, 'another encoder has taken over');
     }
-    this.#connectionId = connectionId(socket);
+    this.#connectionId = connectionId(stream.socket);
     this.pacer.reconnect(this.#clock.now());
-    this.#connection = new EncoderConnection(socket, first, facts, this, this.#clock, this.#options, position);
+    this.#connection = new EncoderConnection(stream, facts, this, this.#clock, this.#options, position);
     this.#latest = this.#connection;
-    return this.#connection;
   }
 
   onEnded(reason: string): void {
