@@ -183,6 +183,13 @@ t.test('what processes and machines say rarely is read by the one codec (metadat
   }
 });
 
+t.test('requests that await an answer of another process or machine are of one class (base/requests.ts)', async (t) => {
+  // They wait for a turn that is in force everywhere, and for a state of a process: neither is the answer to a request.
+  const others = ['link/applied-turns.ts', 'processes/supervisor/managed-process.ts'];
+  const kept = files().filter((file) => /readonly resolve: \(/.test(readFileSync(join(SRC, file), 'utf8')));
+  t.same(kept.sort(), ['base/requests.ts', ...others]);
+});
+
 t.test('every folder has its layer, and nothing lies loose', async (t) => {
   for (const file of files()) {
     const folder = folderOf(file);

@@ -14,6 +14,7 @@ const MAX_FUNCTION_LINES = 80;
 const MAX_FIELDS = 20;
 const MAX_PARAMETERS = 7;
 const MAX_COMMENT_CHARACTERS = 150;
+const MAX_MEMBER_COMMENT_LINES = 2;
 /** By so many lines a room may grow or shrink before its entry in sizes.json is changed. */
 const ROOM_SLACK_LINES = 100;
 
@@ -96,6 +97,13 @@ t.test('files, functions, classes, comments', async (t) => {
   );
   hold(
     t,
+    'lines of a comment above a member',
+    of(({ memberComment }) => memberComment),
+    MAX_MEMBER_COMMENT_LINES,
+    {},
+  );
+  hold(
+    t,
     '...{ in object literals',
     of(({ packedSpreads }) => packedSpreads),
     0,
@@ -106,6 +114,12 @@ t.test('files, functions, classes, comments', async (t) => {
 t.test('what is counted', async (t) => {
   const text = `/** ${'x'.repeat(160)} */
 class A {
+  /**
+   * One,
+   * two,
+   *
+   * three.
+   */
   #a = 1;
   static b = 2;
   readonly c;
@@ -117,8 +131,14 @@ class A {
   }
 }
 `;
-  const { lines, longestComment, packedSpreads, functionLines, classFields, parameters } = count('a.ts', text);
-  t.same({ lines, longestComment, packedSpreads }, { lines: 12, longestComment: 167, packedSpreads: 1 });
+  const { lines, longestComment, memberComment, packedSpreads, functionLines, classFields, parameters } = count(
+    'a.ts',
+    text,
+  );
+  t.same(
+    { lines, longestComment, memberComment, packedSpreads },
+    { lines: 18, longestComment: 167, memberComment: 3, packedSpreads: 1 },
+  );
   t.same(
     [...functionLines],
     [

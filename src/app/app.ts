@@ -49,11 +49,8 @@ export interface App {
   /** What is wrong, in a few words; null: its clock, by which everything plays, runs, and the tasks of each second are done. */
   fault(): string | null;
   /**
-   * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
-   * has already is committed and answered, one whose body is still coming gets 503. Resolves when all connections have ended, and before
-   * `graceSeconds` are over in any case: what is still open, or hangs, is logged and left. Idempotent.
-   * @param graceMs less than these
-   * @returns why something could not be closed
+   * Drains: not ready, no new connections; streams end with a whole frame, watchers get 1001, pushes their answer, incomplete ones 503. Idempotent.
+   * Resolves when all have ended, or `graceSeconds` (`graceMs` if less) are over: the rest is logged. @returns why something could not be closed
    */
   stop(graceMs?: number): Promise<readonly unknown[]>;
 }

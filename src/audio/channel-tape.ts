@@ -117,8 +117,7 @@ export abstract class ChannelTape {
   }
 
   /**
-   * Continues a tape that another process has fed until now. Call it first.
-   * @param open its open segment, if that is known completely
+   * Continues a tape that another process has fed until now. Call it first. @param open its open segment, if that is known completely
    * @returns the tape, which is this channel's now
    */
   adopt(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
@@ -165,8 +164,7 @@ export abstract class ChannelTape {
   }
 
   /**
-   * A title takes effect, at the earliest where the title before it does.
-   * @param atMs audio time @param aheadBytes of audio that will be written before it
+   * A title takes effect, at the earliest where the one before does. @param atMs audio time @param aheadBytes of audio that will be written before it
    * @returns its place, if listeners may have passed it already; null: they get the title with its block
    */
   protected put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
@@ -215,9 +213,8 @@ export abstract class ChannelTape {
   }
 
   /**
-   * The next audio has this format: called after a start, a gap, or a change of source or link. No player can continue with another codec: the tape
-   * ends, and a new one begins. Some can with another rate or channel count: new listeners start behind the change, and those that cannot continue
-   * are ended before it (listener/cursor/listener.ts).
+   * The next audio has this format, after a start, a gap, or a change of source or link. Another codec begins a new tape. At another rate or channel
+   * count, new listeners start behind the change; those that cannot continue are ended before it (listener/cursor/listener.ts).
    */
   #follow(format: AudioFormat): void {
     const before = this.tapeFormat;

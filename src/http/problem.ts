@@ -110,9 +110,8 @@ const BROKEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Refuses heads that Node's parser accepts but a proxy may interpret in another way: no Host or several (RFC 9112, 3.2), of which Node uses the
- * first; a transfer coding other than `chunked` (6.1), for which Node reads no body; more headers than Node keeps, of which the last may be a
- * proxy's. Null: the head is unambiguous.
+ * Refuses heads that Node accepts but a proxy may read otherwise: no Host or several (RFC 9112, 3.2), a transfer coding other than `chunked` (6.1),
+ * for which Node reads no body, and more headers than Node keeps, of which the last may be a proxy's. Null: the head is unambiguous.
  */
 export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
   if (rawHeaders.length >= 2 * MAX_HEADERS) {

@@ -64,8 +64,7 @@ export class RecordView {
 
   /**
    * The channel record in listener scope.
-   * @param position milliseconds of audio as text, `""` for a next
-   * @param mount the path played
+   * @param position milliseconds of audio as text, `""` for a next @param mount the path played
    */
   listenerJson(session: string, position: string, mount: string): string {
     return this.#join(JSON.stringify(session), JSON.stringify(position), JSON.stringify(mount));

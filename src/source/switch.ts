@@ -55,9 +55,8 @@ export class Switch implements AlarmHandler {
   }
 
   /**
-   * Replaces the sources, in order of preference. One that stays plays on, whatever its place; the connection of one that goes ends. If the one on
-   * air goes, and the one in its place has no bytes yet, it plays on for a while until that has, whatever changes meanwhile.
-   * @param next a number: the former place of one that stays
+   * Replaces the sources, in order of preference. One that stays plays on; one that goes is disconnected, if on air only when its successor has bytes
+   * or a while has passed. @param next a number: the former place of one that stays
    */
   replace(next: readonly (NextInput & { readonly from: number | null })[]): void {
     const { own, onAir } = this.#inputs;

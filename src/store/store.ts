@@ -74,9 +74,8 @@ export interface Store extends HistoryStore, DocumentStore {
   /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
-   * Commits a channel's state and history entries as one transaction (README, "Durability"). Resolves when a kill -9 can no longer lose it;
-   * rejects if it cannot be made durable, and then nothing of it is visible. The caller must make one save at a time per channel.
-   * @param gone entries to remove: of plays that did not take place
+   * Commits a channel's state and history as one transaction (README, "Durability"): resolves when a kill -9 can no longer lose it; rejects with
+   * nothing visible. The caller must make one save at a time per channel. @param gone entries to remove: of plays that did not take place
    */
   save(
     channel: string,

@@ -18,10 +18,8 @@ export interface States {
 
 export interface Engine extends States {
   /**
-   * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null if `decide`
-   * changes nothing. Rejects with what `decide` throws, or with Refusal `unavailable` if the change cannot be made durable: nothing has
-   * changed then; with `not-found` if a reload has taken the channel out meanwhile.
-   * @param decide pure and repeatable: an engine may call it again with a newer state
+   * Decides, commits, delivers. Resolves once readers here have been written to; null: nothing changes. Rejects as `decide`, with `unavailable`
+   * (not durable, nothing changed), `not-found` (the channel is gone). @param decide pure: may be called again with a newer state
    */
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null>;
   /** Refuses new changes and waits for those under way. Idempotent. */

@@ -21,9 +21,7 @@ export class Counts {
   }
 
   /**
-   * Follows the parser of a test and those of its subtests.
-   *
-   * @param path names of the file, the test, the subtests
+   * Follows the parser of a test and those of its subtests. @param path names of the file, the test, the subtests
    * @returns a function to call when the test has ended; it returns whether anything was counted
    */
   watch(parser, path) {

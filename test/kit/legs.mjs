@@ -90,9 +90,8 @@ export class Legs {
   }
 
   /**
-   * Runs failed files again, and prints the result of the run.
+   * Runs failed files again, prints the run's result, returns whether all files passed, at the first or second try.
    * @param {string[]} leftOut parts that the run lacked, which count as skipped
-   * @returns whether all files passed, at the first or second try
    */
   async close(leftOut = []) {
     await this.#runFailedAgain();

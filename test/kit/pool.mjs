@@ -46,9 +46,8 @@ export class Pool {
   #running = 0;
 
   /**
-   * @param {Job[]} jobs in order
-   * @param options `env`: added to this process's; `timeoutMs`: of one file; `mayStart(running)`: whether another process may start besides those
-   * running; `mayBegin(job)`: whether the next file with its own process should still run; `onLine`: failures and skips; `onResult`: each ended file
+   * @param {Job[]} jobs in order @param options `env`: added; `timeoutMs`: of one file; `mayStart(running)`: whether one more process may start;
+   * `mayBegin(job)`: whether a file with its own process should still run; `onLine`: failures and skips; `onResult`: each ended file
    */
   constructor(
     jobs,

@@ -12,6 +12,8 @@ export interface Counted {
   readonly file: string;
   readonly lines: number;
   readonly longestComment: number;
+  /** Lines of the longest comment above a member of a class or an interface. */
+  readonly memberComment: number;
   /** `...{` in object literals. */
   readonly packedSpreads: number;
   readonly functionLines: ReadonlyMap<string, number>;
@@ -47,8 +49,10 @@ export function count(file: string, text: string): Counted {
   const lineOf = (at: number) => source.getLineAndCharacterOfPosition(at).line;
   const [functionLines, classFields, parameters] = [new Map(), new Map(), new Map()] as Map<string, number>[];
   let packedSpreads = 0;
+  let memberComment = 0;
   const walk = (node: ts.Node, outer: string): void => {
     let name = outer;
+    if (ts.isClassElement(node) || ts.isTypeElement(node)) memberComment = Math.max(memberComment, linesAbove(node));
     if (ts.isSpreadAssignment(node) && ts.isObjectLiteralExpression(node.expression)) packedSpreads++;
     if (ts.isClassLike(node)) {
       name = node.name?.text ?? outer;
@@ -68,11 +72,18 @@ export function count(file: string, text: string): Counted {
     file,
     lines: text.split('\n').length - 1,
     longestComment: longestComment(text, source),
+    memberComment,
     packedSpreads,
     functionLines: functionLines!,
     classFields: classFields!,
     parameters: parameters!,
   };
+}
+
+/** Lines with text of the documentation of a member. */
+function linesAbove(node: ts.Node): number {
+  const texts = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
+  return Math.max(0, ...texts.map((each) => each.getText().match(/[^\s/*].*/g)?.length ?? 0));
 }
 
 /** Number of fields, declared or from the constructor's parameters. */

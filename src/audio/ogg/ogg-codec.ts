@@ -173,9 +173,8 @@ function flacSamples(packet: Buffer): number {
 }
 
 /**
- * Which modes of Vorbis have long blocks. They are at the very end of the setup header, behind data that only a decoder can parse, so they are read
- * from the end: each is 1 bit of size, 2 × 16 bits that are 0, and 8 bits of mapping; 6 bits before the first hold their number minus one. The
- * largest number that fits counts. Empty: none fits.
+ * Which modes of Vorbis have long blocks, by the end of the setup header, as only a decoder can parse it from its start: for each 1 bit of size, 2 ×
+ * 16 bits that are 0, 8 bits of mapping; before the first, 6 bits with their number minus one. The largest that fits counts. Empty: none fits.
  */
 function vorbisModes(setup: Buffer): boolean[] {
   const bit = (at: number) => (setup[at >> 3]! >> (at & 7)) & 1;

@@ -74,8 +74,7 @@ export function headerBytes(bytes: Buffer, at: number): number {
 }
 
 /**
- * Moves a page back in its stream by changing its header in place. A CRC is linear: the CRC of the change, which is 0 except for a few bytes of the
- * header, is added (xor) to the page's, so a page of any length costs the same.
+ * Moves a page back in its stream by changing its header in place. A CRC is linear: that of the change is added (xor), whatever the page's length.
  * @param header with the lacing values @param granules at most its position, if a packet ends in it @param pages at most its number
  * @returns the page's bytes
  */

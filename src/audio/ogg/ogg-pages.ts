@@ -17,9 +17,8 @@ import {
 } from './ogg-page.js';
 
 /**
- * A page with a wrong CRC is searched for another one from its second byte on. A header of 27 bytes that claims 64 KB costs a CRC over all of them,
- * and the next header may follow at once. So CRCs that fail may cover VAIN_SHARE bytes for each byte of input, and VAIN_BYTES at once. Beyond that a
- * page is skipped as a whole.
+ * CRCs that fail may cover VAIN_SHARE bytes for each byte of input, and VAIN_BYTES at once; beyond that a page is skipped as a whole, since a header
+ * of 27 bytes can claim 64 KB, and the search for another page begins at its second byte.
  */
 const VAIN_SHARE = 2;
 const VAIN_BYTES = 8 * MAX_PAGE_BYTES;

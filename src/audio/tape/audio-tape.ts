@@ -57,17 +57,15 @@ export interface AudioTape {
 /** A tape as its channel's audio writes it. */
 export interface WritableTape extends AudioTape {
   /**
-   * The title takes effect at this audio time. If listeners may have passed it, the next block that is closed carries it; if it is known ahead, the
-   * block nearest to it, before or behind.
+   * The title takes effect at this audio time: with the next block that is closed if listeners may have passed it, with the nearest if it lies ahead.
    * @param atMs no less than that of the mark before @param aheadBytes of audio that will be written before the place; 0: `atMs` ≤ `endMs`
    */
   put(mark: Mark, atMs: number, aheadBytes?: number): void;
   /** The format changes: what is written from here on differs from what the tape has. */
   fence(): void;
   /**
-   * How much is kept: while the tape is read, as it is at first, its whole lag; else what a listener with a burst of `burstMs` begins with. A
-   * listener that comes later gets the same in either case.
-   * @param burstMs null: the tape is read
+   * How much is kept: while the tape is read, as it is at first, its whole lag; else what a listener with a burst of `burstMs` begins with, which
+   * later listeners get in either case. @param burstMs null: the tape is read
    */
   keep(burstMs: number | null): void;
   /** Ends the tape: the audio continues in a format that its listeners were not promised. */

@@ -47,8 +47,7 @@ export interface AudioSegment {
   entered(icy: boolean): Buffer;
   /**
    * For a listener with ICY from another tape: its next bytes, and the audio time of its first frame of this one. Null: there is no room, and the
-   * frame at which its stream stopped stays cut.
-   * @param rest of that frame
+   * frame at which its stream stopped stays cut. @param rest of that frame
    */
   enteredBehind(rest: Buffer): FirstSegment | null;
   /** The late title that was put into it after it was closed; null: none. */
@@ -127,9 +126,8 @@ export class Segment implements SegmentFacts, AudioSegment {
   }
 
   /**
-   * A title has come late, with its place in this segment or before it. Listeners that were not sent the segment yet get it in the first block from
-   * there on: the first block of one that joins, the next block of one that lags.
-   * @param atMs audio time on the tape, no less than that of the titles before it
+   * A title has come late, with its place in this segment or before it. Listeners without the segment get it in the first block from there on that
+   * they are sent. @param atMs audio time on the tape, no less than that of the titles before it
    */
   revise(mark: Mark, atMs: number): void {
     const { startMs, endMs, plain } = this;

@@ -59,9 +59,8 @@ export class Tape extends BaseTape<Segment> implements WritableTape {
   }
 
   /**
-   * A tape that continues that of another process: with its closed segments (at least one), and of the open one the rest of the frame that their end
-   * cuts. No listener was sent what followed.
-   * @param open the whole open segment, if known
+   * A tape that continues that of another process: its closed segments (at least one), and of the open one the rest of the frame that their end cuts,
+   * since no listener was sent more. @param open the whole open segment, if known
    */
   static adopt(from: AudioTape, open?: OpenSegment): Tape {
     const { metaint, segmentBytes, lagMs, tail, head } = from;

@@ -64,8 +64,7 @@ export class LogPosition {
   }
 
   /**
-   * In another life of the data the place stays in the former one until the past is read: a connection or process that is lost before would not know
-   * that the log may lack what this node has.
+   * In another life of the data the place stays in the former one until the past is read, since the log may lack what this node has.
    * @param seq of the log's last entry @param isContinued whether the log continues from `place`; else its past is read
    */
   join(epoch: string, seq: number, isContinued: boolean): void {

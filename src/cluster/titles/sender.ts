@@ -74,9 +74,8 @@ export class Sender {
   }
 
   /**
-   * Resolves with the change once it is applied here; with null if it was not committed, or may be in the log without an answer. Rejects with the
-   * reason given to `onBad`.
-   * @param ordered the resulting state
+   * Resolves with the change once it is applied here; with null if it was not committed, or may be in the log without an answer.
+   * Rejects with the reason given to `onBad`. @param ordered the resulting state
    */
   async commit(
     log: SharedLog,

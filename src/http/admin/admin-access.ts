@@ -88,9 +88,8 @@ export class AdminAccess {
   }
 
   /**
-   * Authenticates the user. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
-   * origin, 404 if no users are configured, 429 after too many wrong secrets. Sets ADMIN_HEADERS.
-   * @param act the requested act; null: a read
+   * Authenticates the user; sets ADMIN_HEADERS. Rejects with 401 (no or wrong credentials), 403 (not the right, or a page of another origin), 404 (no
+   * users are configured), 429 (too many wrong secrets). @param act the requested act; null: a read
    */
   require(
     request: FastifyRequest,

@@ -50,9 +50,8 @@ export class ReturningEncoders implements AlarmHandler {
   }
 
   /**
-   * Waits until it is clear whether the present encoder is alive, or too many wait. The socket is paused, and is paused again when
-   * `onClear` is called, unless the newcomer has gone by then.
-   * @param mostBytes maximum to read ahead @param onClear gets the bytes read ahead
+   * Waits until it is clear whether the present encoder is alive, or too many wait. The socket is paused, and again when `onClear` is called, unless
+   * the newcomer has gone by then. @param mostBytes maximum to read ahead @param onClear gets the bytes read ahead
    */
   wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
     const all = this.#waiting.get(present) ?? new Set();

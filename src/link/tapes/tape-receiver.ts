@@ -31,9 +31,8 @@ export class TapeReceiver implements AlarmHandler {
   #alarm: Alarm | null = null;
 
   /**
-   * @param lingerMs how long a tape is taken after its last listener has left @param onWanted a tape is wanted, or not any more
-   * @param mostLagMs maximum length of the part of a tape that is kept
-   * @param onBad called with a bad message of a tape: only that tape is dropped, as others may be of other machines. Null: it closes the link
+   * @param lingerMs how long a tape is taken after its last listener @param onWanted a tape is wanted, or not @param mostLagMs how much of it is kept
+   * @param onBad called with a bad message of a tape, which alone is dropped: others may be of other machines. Null: it closes the link
    */
   constructor(
     clock: Clock,

@@ -65,10 +65,8 @@ export class ListenerBacklog {
   }
 
   /**
-   * Corrects its player's clock, which cannot be past the whole blocks that are acknowledged. The moment at which the next block was
-   * complete is interpolated between two samples.
-   * @param waitMs how long past its time a title that may not have been heard waits for the next sample
-   * @returns milliseconds until the next sample is worth its cost
+   * Corrects its player's clock by the blocks that are wholly acknowledged, interpolating between two samples. @returns ms until the next sample is
+   * worth its cost @param waitMs how long past its time a title that may not have been heard waits for the next sample
    */
   look(queuedBytes: number, nowMs: number, waitMs: number): number {
     const { bytes, socket, playback } = this.listener;

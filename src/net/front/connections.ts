@@ -151,9 +151,8 @@ export class Connections {
   }
 
   /**
-   * A request has come: the connection is not closed before `end` was called as often, which never happens for a listener.
-   * False: there is no room for strangers; answer so and close it.
-   * @param isReserved the request may use the reserve: it is pending
+   * A request has come: the connection is not closed before `end` was called as often, which never happens for a listener. False: there is no room
+   * for strangers; answer so and close it. @param isReserved the request may use the reserve: it is pending
    */
   begin(socket: Socket, isReserved = false): boolean {
     const entry = (socket as Entered)[ENTRY];

@@ -28,8 +28,7 @@ export interface OutboundSink {
   /** The head of a final response has come. The body is dropped unless `receive` is called here. */
   onAnswer(): void;
   /**
-   * May be called before `start` returns.
-   * @param reason holds no URL, but may hold the address or name connected to
+   * May be called before `start` returns. @param reason holds no URL, but may hold the address or name connected to
    * @param code of the system, undici or TLS; undefined: none
    */
   onFailed(reason: string, code: string | undefined): void;

@@ -26,9 +26,8 @@ export class Target {
   }
 
   /**
-   * A URL of the configuration. An IP address or `localhost` is private on purpose; a name may lead to any address.
-   * @param href http or https; a user and password in it override `authorization`
-   * @param allowPrivate whether everything it leads to may be private
+   * A URL of the configuration. A user and password in it override `authorization`. An IP address or `localhost` is private on purpose; a name may
+   * lead to any address. @param href http or https @param allowPrivate whether everything it leads to may be private
    */
   static named(href: string, authorization: string | undefined, allowPrivate: boolean): Target {
     const url = new URL(href);

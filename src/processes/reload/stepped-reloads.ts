@@ -32,9 +32,8 @@ export class SteppedReloads {
   #last = 0;
 
   /**
-   * Resolves when the configuration is in force in all; a process that fails to commit is killed. Rejects with the reason if the hub or a worker
-   * refuses; then the present configuration stays. Workers that end meanwhile are ignored; draining ones that refuse keep what they have.
-   * @param onDecided called once all have agreed: from then on the new configuration counts, whatever process ends
+   * Resolves when it is in force in all; kills a process that fails to commit. Rejects, and changes nothing, if the hub or a worker refuses, unless
+   * that drains or has ended. @param onDecided called once all have agreed: from then on the new configuration counts, whatever process ends
    */
   async reload(
     { hub, workers, draining }: ReloadParticipants,

@@ -32,9 +32,8 @@ export class RollingRestart {
   }
 
   /**
-   * Resolves when the new processes serve. Rejects if one does not start or speaks another version of messages.ts; then the old ones go on. Rejects
-   * too if a new one ends during the replacement; then it is started again.
-   * @param source the configuration of the new processes, in force once they serve
+   * Resolves when the new processes serve. Rejects if one does not start or speaks another version of messages.ts (the old ones go on), or ends
+   * during the replacement (it is started again). @param source the configuration of the new processes, in force once they serve
    */
   async restart(source: ConfigSource): Promise<void> {
     const children = this.#children;

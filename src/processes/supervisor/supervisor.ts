@@ -107,9 +107,8 @@ export class Supervisor {
   }
 
   /**
-   * Replaces all processes, using the program as it is on the disk now. Resolves when the new ones serve; old workers still serve their connections.
-   * Rejects if another restart is under way, or if a new process does not start or speaks another version of messages.ts: then the old processes
-   * go on.
+   * Replaces all processes by the program that is on the disk. Resolves when the new ones serve; old workers still serve their connections. Rejects,
+   * and keeps the old ones, if another restart is under way, or a new process does not start or speaks another version of messages.ts.
    */
   async restart(): Promise<void> {
     if (this.#isRestarting || this.#children.isStopping || this.#onStarted !== null) {

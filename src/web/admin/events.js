@@ -22,8 +22,7 @@ export class Events {
   #looks = setInterval(() => document.hidden || this.#look(), LOOK_MS);
 
   /**
-   * @param {string} path below the page's folder
-   * @param {Record<string, (data: any) => void>} handlers by name of the event
+   * @param {string} path below the page's folder @param {Record<string, (data: any) => void>} handlers by name of the event
    * @param {(state: LiveState) => void} onState 'live' with each connection
    */
   constructor(path, handlers, onState) {
