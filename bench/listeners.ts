@@ -103,7 +103,7 @@ function table(r: CrowdReport): string {
     const { saw, firstEpochMs, p50Ms, p99Ms, lastMs } = r.needle;
     const after = [p50Ms, p99Ms, lastMs].map((ms) => ms.toFixed(0));
     const times = `first at ${firstEpochMs.toFixed(0)}; after it p50 ${after[0]}  p99 ${after[1]}  last ${after[2]} ms`;
-    rows.push(['needle', saw === 0 ? 'nobody saw it' : `${saw} saw it, ${times}`]);
+    rows.push(['needle', saw === 0 ? 'no listener saw it' : `${saw} saw it, ${times}`]);
   }
   rows.push(['own CPU', `${r.ownCores.toFixed(3)} cores`]);
   return rows.map(([name, value]) => `${name.padEnd(20)}${value}`).join('\n');

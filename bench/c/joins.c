@@ -26,7 +26,7 @@
 #include <openssl/ssl.h>
 #endif
 
-enum { PER_ADDRESS = 20000, HEAD = 2048, EVENTS = 1024, MOST_SECONDS = 60 };
+enum { PER_ADDRESS = 20000, HEAD = 2048, EVENTS = 1024, MAX_SECONDS = 60 };
 
 typedef struct {
   void *tls;
@@ -254,7 +254,7 @@ int main(int argc, char **argv) {
 #endif
   struct epoll_event events[EVENTS];
   fd_poll = epoll_create1(0);
-  double began = now(), late = 0, last = began + (count - 1) * 1e3 / rate, end = last + (seconds < MOST_SECONDS ? seconds : MOST_SECONDS) * 1e3;
+  double began = now(), late = 0, last = began + (count - 1) * 1e3 / rate, end = last + (seconds < MAX_SECONDS ? seconds : MAX_SECONDS) * 1e3;
   while (now() < end) {
     for (double due; opened < count && (due = began + opened * 1e3 / rate) <= now(); opened++) {
       if (now() - due > late) late = now() - due;

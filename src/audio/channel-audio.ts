@@ -141,8 +141,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   }
 
   /**
-   * A title takes effect at the audio that arrived `agoMs` ago, but not before the previous title.
-   * @param agoMs negative: it waits for audio that has not arrived yet
+   * A title takes effect at the audio that arrived `agoMs` ago (negative: that has yet to arrive), but not before the previous title.
    * @returns its place, if listeners may have been sent that audio; null: they get the title with its block
    */
   title(view: RecordView, agoMs = 0): LateTitle | null {
@@ -214,7 +213,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.mark = null;
   }
 
-  /** The options have changed: begins a new tape if nobody hears this one; otherwise `release` does. */
+  /** The options have changed: begins a new tape if this one has no listeners; otherwise `release` does. */
   refresh(): void {
     if (!this.#isHeard) this.#beginAnew();
   }
@@ -225,7 +224,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   }
 
   /**
-   * No source feeds the channel: drops a tape that nobody hears, so that later listeners never get old audio.
+   * No source feeds the channel: drops a tape without listeners, so that later listeners never get old audio.
    * @param isOver whether the output of observers has ended too, because of silence
    */
   release(isOver = true): void {

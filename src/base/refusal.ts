@@ -88,7 +88,7 @@ export function tooManyGuesses(detail: string, retrySeconds: number): Refusal {
   return new Refusal('too-many', detail, { headers: guessHeaders(retrySeconds) });
 }
 
-/** For a client that has closed its connection: nobody gets it. */
+/** For a client that has closed its connection: it is not sent. */
 export function clientGone(): Refusal {
   return new Refusal('unavailable', 'The client has disconnected.');
 }

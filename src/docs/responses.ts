@@ -23,7 +23,7 @@ export const CORS: Json = {
   ...ANY_ORIGIN,
   'Access-Control-Expose-Headers': header('The headers that such pages may read.'),
 };
-/** An address that does not serve reads at all answers without them. */
+/** An address without the role for reads answers without them. */
 export const CORS_WHERE_SERVED: Json = Object.fromEntries(
   Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );

@@ -1,5 +1,5 @@
 /**
- * Answers that wait until a change is in force at all workers. A silent worker delays them by APPLY_MS at most. Owned by HubLinks.
+ * Answers that wait until a change is in force in every worker. A silent worker delays them by APPLY_MS at most. Owned by HubLinks.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
@@ -25,7 +25,7 @@ export class AppliedTurns {
     this.#clock = clock;
   }
 
-  /** Resolves when the change with this number is in force at all workers, or after APPLY_MS. */
+  /** Resolves when the change with this number is in force in every worker, or after APPLY_MS. */
   reached(turn: number): Promise<void> {
     if (this.#isApplied(turn)) return Promise.resolve();
     return new Promise((resolve) => {

@@ -246,7 +246,7 @@ export class HubLinks implements AlarmHandler {
     for (const link of this.#links) link.sendEncoded(bytes);
   }
 
-  /** Resolves as `decided`, once the change is in force at all workers. */
+  /** Resolves as `decided`, once the change is in force in every worker. */
   async #applied<T>(decided: Promise<T>): Promise<T> {
     const answer = await decided;
     await this.#turns.reached(this.#hub.turn);

@@ -45,7 +45,7 @@ export class HubSocket {
     for (const [socket, known] of this.#waiting) if (known === kind) this.#passOn(socket, kind);
   }
 
-  /** Accepts no more, and ends those that nobody has taken. */
+  /** Accepts no more, and ends those that still wait. */
   close(): void {
     this.#server.close();
     for (const socket of this.#waiting.keys()) socket.destroy();

@@ -10,9 +10,8 @@ import type { ConnectionPosition } from '../source/encoder-connection.js';
 import type { ConfigSource } from './reload/configuration.js';
 
 /**
- * Raised with every change of these messages, except for content that only hubs and workers read, which has the version of the link
- * (link/wire/link-version.ts), and for what may be missing without harm: an unknown message is ignored.
- * A supervisor of another version must be stopped and started.
+ * Raised with every change of these messages that a process of the former version cannot ignore; content for hubs and workers has the version of the
+ * link (link/wire/link-version.ts). A supervisor of another version must be stopped and started.
  */
 export const MESSAGES_VERSION = 3;
 
@@ -30,7 +29,7 @@ export interface Boot {
   /** Unique to this process: no other process of this server has had it. */
   readonly number: number;
   readonly hub: HubAddress;
-  /** For a hub: how many processes may have tapes of the previous one; null if that one still runs, and hands over (`go`). */
+  /** For a hub: how many processes may have tapes of the previous one; null if that hub still runs, and hands over (`go`). */
   readonly offers: number | null;
   /** For a hub: channels whose tapes it does not take back (suspect-tapes.ts). Absent: none. */
   readonly without?: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Lets a channel's file rest while nobody hears it (Source.rest). A source on air whose audio was not read for `restMs`, or never, is asked to rest
- * until it does, and is woken when it is read, or may not rest any more. Owned by the switch.
+ * Lets a channel's file rest while it has no listeners (Source.rest). A source on air whose audio was not read for `restMs`, or never, is asked to
+ * rest until it does, and is woken when it is read, or may not rest any more. Owned by the switch.
  */
 
 import type { Clock } from '../base/clock.js';

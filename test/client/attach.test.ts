@@ -194,7 +194,7 @@ t.test('between the looks of the element a timer reports it', async (t) => {
     const place = await placeOf(song);
     // 300 ms before; then it goes on, and the element says nothing more.
     const fromMs = performance.now();
-    audio.goOn(() => place - 0.3 + (performance.now() - fromMs) / 1000);
+    audio.advance(() => place - 0.3 + (performance.now() - fromMs) / 1000);
     await has(song);
     lateMs.push(performance.now() - fromMs - 300);
     audio.clock = () => place;

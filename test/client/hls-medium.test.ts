@@ -135,7 +135,7 @@ t.test('a timer reports it between the looks of the element, and reads the playl
   await has('next second');
   const place = (atMs - audio.startMs) / 1000;
   const fromMs = performance.now();
-  audio.goOn(() => place - 0.3 + (performance.now() - fromMs) / 1000);
+  audio.advance(() => place - 0.3 + (performance.now() - fromMs) / 1000);
   await has('second');
   const lateMs = performance.now() - fromMs - 300;
   t.ok(lateMs >= -10 && lateMs < 300, `${lateMs} ms`);

@@ -48,7 +48,7 @@ t.test(
     const next = cutOneMore(kept);
     t.equal(channel.written(), null, 'nor is what follows waited for while it stands still');
     t.equal(link.worker.window.lastNumber, next);
-    write.goOn();
+    write.release();
     await kept.files.settled();
     t.equal(JSON.parse(readFileSync(kept.index, 'utf8')).lastNumber, next);
   },
@@ -63,7 +63,7 @@ t.test('what waits is said at once when it is written', async (t) => {
   t.equal(link.worker.window.lastNumber, number - 1);
   const found = link.worker.hls.file(link.worker.source, link.window.last!.name) as Promise<unknown>;
   link.flow();
-  write.goOn();
+  write.release();
   await link.hub.of(link)!.written();
   await until(() => {
     link.flow();

@@ -246,7 +246,7 @@ export class ClusterFaults {
         async () => {
           common.stop();
           await pause(random.int(1000, 10_000));
-          common.goOn();
+          common.resume();
         },
       ],
       ['Redis emptied', () => common.flush()],

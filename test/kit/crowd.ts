@@ -129,7 +129,7 @@ export class Crowd {
       this.#listeners.every(({ frames }) => frames.last >= lastFrame) &&
       this.#watchedTitles().every((titlesRead) => titlesRead.length >= titles().length);
     await until(arrived, ARRIVES_MS).catch(() => undefined);
-    t.equal(this.#harm(), '', `${why}: nobody is harmed`);
+    t.equal(this.#harm(), '', `${why}: no listener is harmed`);
     const late = this.#listeners.filter(({ frames }) => frames.last < lastFrame);
     t.equal(
       late.length,

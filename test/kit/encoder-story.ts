@@ -163,7 +163,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   await until(
     () => sourceChanges(lines).at(-1) === 'file',
     15_000,
-    () => 'nobody takes the place of a killed one',
+    () => 'no encoder takes the place of a killed one',
   );
   program = await kind.start(t, to);
   await program.until(isHeard, START_MS, 'it is not heard again');
@@ -171,7 +171,7 @@ async function heard(t: Test, kind: EncoderKind, sound: string): Promise<void> {
   await until(
     () => sourceChanges(lines).at(-1) === 'file',
     15_000,
-    () => 'nobody takes the place of one that left',
+    () => 'no encoder takes the place of one that left',
   );
   const isExcused = ({ event }: LogLine) => event === 'no-frames' && kind.resumesHeadless === true;
   const bad = lines.filter((line) => line.level === 'error' || (UNSOUND.includes(line['event']) && !isExcused(line)));

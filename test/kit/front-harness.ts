@@ -107,9 +107,9 @@ export class FrontHarness {
     this.#titles = new TitleUpdateAcceptor(options);
     this.#encoderAdmission = new EncoderAdmission(options);
     this.#shoutcastAdmission = new ShoutcastAdmission(options);
-    const nobody: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
+    const refuseAll: http.RequestListener = (_, response) => response.writeHead(404, { Connection: 'close' }).end();
     // As in the router: no 100 for a refused request.
-    this.#http = http.createServer(nobody).on('checkContinue', nobody);
+    this.#http = http.createServer(refuseAll).on('checkContinue', refuseAll);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
       host: '127.0.0.1',

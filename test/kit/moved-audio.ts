@@ -50,11 +50,11 @@ export class MovedAudio extends EventTarget implements AudioElement {
   }
 
   moveTo(seconds: number): void {
-    this.goOn(() => seconds);
+    this.advance(() => seconds);
   }
 
   /** Continues with no more to play after that; an element with audio that stood still would count as broken. */
-  goOn(clock: () => number): void {
+  advance(clock: () => number): void {
     this.clock = clock;
     this.readyState = 4;
     this.#fire('timeupdate');

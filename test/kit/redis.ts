@@ -92,7 +92,7 @@ export class RedisServer {
     this.#child!.kill('SIGSTOP');
   }
 
-  goOn(): void {
+  resume(): void {
     this.#child!.kill('SIGCONT');
   }
 

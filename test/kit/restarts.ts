@@ -97,7 +97,7 @@ export async function restartStory(t: Test, random: Random, restarts: number, li
   t.equal(players.length, listeners);
 
   await settled(() => players.reduce((total, player) => total + player.audioBytes, 0), patient(1500), 60_000);
-  t.equal(players.filter(({ closed, status }) => closed || status !== 200).length, 0, 'nobody is lost');
+  t.equal(players.filter(({ closed, status }) => closed || status !== 200).length, 0, 'no player is lost');
 
   const heard = players.map((player) => {
     const { frames, skippedBytes } = framesIn(player.audio);

@@ -10,7 +10,7 @@ export class StoppedWrite {
   readonly #path: string;
   #isOver = false;
 
-  /** Holds the next write to this file, until `goOn` or the test's end. */
+  /** Holds the next write to this file, until `release` or the test's end. */
   constructor(t: Test, path: string) {
     this.#path = path;
     // The file may be being written at this moment.
@@ -19,11 +19,11 @@ export class StoppedWrite {
       if (status === 0) break;
       if (tries === 0) throw new Error(stderr);
     }
-    t.teardown(() => this.goOn());
+    t.teardown(() => this.release());
   }
 
   /** Lets the write complete. */
-  goOn(): void {
+  release(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     // It waits for a writer, and ends by its time-out if there is none.

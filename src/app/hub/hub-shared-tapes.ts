@@ -89,7 +89,7 @@ export function makeSharedTapes(
   });
 }
 
-/** The settings of each channel that should be the same at all machines. */
+/** The settings of each channel that should be the same on every machine. */
 function* settingsOf({ stations, cluster, metadata }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
   for (const { channels } of Object.values(stations)) {
     for (const [key, { delaySeconds, metaint, holdSeconds = metadata.holdSeconds, sources }] of Object.entries(

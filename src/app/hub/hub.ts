@@ -45,7 +45,7 @@ export interface HubOutput {
   onRefreshed(): void;
 }
 
-/** A tape that has had no audio for this long is released if nobody plays it. */
+/** A tape that has had no audio for this long is released if it has no listeners. */
 const RELEASE_MS = 1000;
 
 export class Hub {

@@ -131,7 +131,7 @@ export class Network {
   async ready(ops: Omit<Ops, 'cluster'>): Promise<void> {
     const { app } = this.router;
     const { config } = this.#core;
-    // First: it teaches the router what a playlist is, which then looks at all routes that are there once more.
+    // First: it teaches the router what a playlist is, which then checks every existing route again.
     this.streams.register(app, this.#parts.statuses);
     const rates = this.#pushRates();
     this.#registerPush(rates);

@@ -48,7 +48,7 @@ export class HeldLeases {
     const nowMs = Math.floor(this.#beganMs + performance.now());
     const tillMs = nowMs + Math.min(lastsMs, MAX_LEASE_MS);
     let isNews = false;
-    const isTwice = this.#isTwice(node, run);
+    const isTwice = this.#isNameTaken(node, run);
     setNewest(this.nodes, node, `${this.#wallMs()} ${url} ${run}`, MAX_NODES);
     const answers = leases.map((asked) => {
       const { channel, facts, known } = asked;
@@ -67,7 +67,7 @@ export class HeldLeases {
     return { isNews, answer: { leases: answers, isTwice } };
   }
 
-  #isTwice(node: string, run: string): boolean {
+  #isNameTaken(node: string, run: string): boolean {
     const [seenMs, , by] = this.nodes.get(node)?.split(' ') ?? [];
     return by !== undefined && by !== run && Math.abs(this.#wallMs() - Number(seenMs)) < TWICE_MS;
   }
@@ -76,8 +76,8 @@ export class HeldLeases {
     let owner = this.#owners.get(channel);
     if (owner === undefined) {
       mustHaveRoom(this.#owners);
-      const nobody = { node: '', url: '', beforeNode: '', beforeUrl: '' };
-      owner = { ...nobody, epoch: Math.floor(nowMs / 1000), tillMs: 0, renewedMs: 0, rank: NO_RANK, version: 0 };
+      const noOwner = { node: '', url: '', beforeNode: '', beforeUrl: '' };
+      owner = { ...noOwner, epoch: Math.floor(nowMs / 1000), tillMs: 0, renewedMs: 0, rank: NO_RANK, version: 0 };
       this.#owners.set(channel, owner);
     }
     return owner;

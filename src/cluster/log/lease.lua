@@ -9,17 +9,17 @@
 
 for i = 1, 3 do clear(KEYS[i], 'hash') end
 local function ownerOf(text, now)
-  local nobody = {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
-  if not text then return nobody end
+  local noOwner = {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
+  if not text then return noOwner end
   local ok, owner = pcall(cjson.decode, text)
-  if not ok or type(owner) ~= 'table' then return nobody end
-  for name, value in pairs(nobody) do
-    if type(owner[name]) ~= type(value) then return nobody end
+  if not ok or type(owner) ~= 'table' then return noOwner end
+  for name, value in pairs(noOwner) do
+    if type(owner[name]) ~= type(value) then return noOwner end
     -- A rank may lie between two places.
-    if type(value) == 'number' and not whole(math.floor(owner[name]), MAX_COUNT) then return nobody end
+    if type(value) == 'number' and not whole(math.floor(owner[name]), MAX_COUNT) then return noOwner end
   end
   -- Longer than any lease: the clock of Redis was set back, or another program wrote it.
-  if owner.till > now + 2 * MAX_LEASE_MS or owner.renewed > now + 2 * MAX_LEASE_MS then return nobody end
+  if owner.till > now + 2 * MAX_LEASE_MS or owner.renewed > now + 2 * MAX_LEASE_MS then return noOwner end
   return owner
 end
 local node, url, run, lasts, stale = ARGV[1], ARGV[2], ARGV[3], math.min(tonumber(ARGV[4]), MAX_LEASE_MS), tonumber(ARGV[5])
@@ -27,10 +27,10 @@ local now = nowMs()
 local answer, left = {}, ANSWER_BYTES
 local isNews = false
 local was = redis.call('HGET', KEYS[3], node)
-local isTwice = 0
+local isNameTaken = 0
 if was then
   local seen, by = string.match(was, '^(%d+) .* (%S+)$')
-  if seen and by ~= run and now - tonumber(seen) < 2000 then isTwice = 1 end
+  if seen and by ~= run and now - tonumber(seen) < 2000 then isNameTaken = 1 end
 end
 redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url .. ' ' .. run)
 for i = 6, #ARGV, 5 do
@@ -91,5 +91,5 @@ if isNews then
   local seq = string.format('%.0f', redis.call('HINCRBY', KEYS[4], 'seq', 1))
   redis.call('XADD', KEYS[5], 'MAXLEN', '~', '20000', seq .. '-0', 'c', '', 'p', node .. ' ' .. seq)
 end
-answer[#answer + 1] = tostring(isTwice)
+answer[#answer + 1] = tostring(isNameTaken)
 return answer

@@ -64,7 +64,7 @@ export class LeaseClaim {
   get rank(): number {
     const { mayFeed } = this.#parts;
     if (this.hasSource) return rankOf(this.#index, this.#channel.switch.isAwaited);
-    // Its audio is about to arrive: until then listeners at all nodes wait for it.
+    // Its audio is about to arrive: until then listeners on every node wait for it.
     return mayFeed && this.#channel.encoder.isConnected ? EXPECTS_RANK : NO_RANK;
   }
 

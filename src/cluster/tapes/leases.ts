@@ -54,7 +54,7 @@ export class Leases {
   readonly #parts: LeasesParts;
   readonly #run = randomUUID();
   /** How many answers in a row have said that another process asks in this node's name: one may be of the process before this one. */
-  #twice = 0;
+  #timesTaken = 0;
   /** By channel that another node feeds: the known version of its facts. */
   readonly #known = new Map<string, number>();
   /** By channel that this node feeds: the version of the facts that it has published. */
@@ -128,8 +128,8 @@ export class Leases {
       const answer = await this.#parts.ask(this.#question(leases));
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
-      this.#twice = answer.isTwice ? this.#twice + 1 : 0;
-      if (this.#twice > 1) this.#parts.onNameTwice();
+      this.#timesTaken = answer.isTwice ? this.#timesTaken + 1 : 0;
+      if (this.#timesTaken > 1) this.#parts.onNameTwice();
       for (const [i, [, leased]] of asked.entries()) {
         this.#onAnswer(leased, leases[i]!, answer.leases[i], askedMs);
       }

@@ -1,6 +1,6 @@
 /**
  * One channel's audio on a node, as its listeners, the leases and the other nodes see it: fed here (feeding.ts), or taken from the node that feeds it
- * (owner-link.ts). Listeners are not interrupted when that changes, since the tape is the same at all nodes: by its name, segment by segment.
+ * (owner-link.ts). Listeners are not interrupted when that changes, since the tape is the same on every node: by its name, segment by segment.
  *
  * Owned by shared-tapes.ts.
  */

@@ -1,5 +1,5 @@
 /**
- * Continues a channel's tape at this node: handed over by the former owner with its open segment and its delay line; or, if that one is lost, taken
+ * Continues a channel's tape at this node: handed over by the former owner with its open segment and its delay line; or, if that owner is lost, taken
  * from the node that has most of it, this one or another.
  */
 

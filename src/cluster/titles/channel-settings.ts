@@ -1,5 +1,5 @@
 /**
- * Settings of a channel that should be equal at all machines. A difference (another delay, another list of sources) stops nothing, but is most
+ * Settings of a channel that should be equal on every machine. A difference (another delay, another list of sources) stops nothing, but is most
  * likely a mistake. Each machine sends its own settings over its bridges (session-bridge.ts), at first and when they change. A difference is logged
  * once, and reported while it lasts (app/hub/hub-cluster.ts).
  */

@@ -1,5 +1,5 @@
 /**
- * Merges the changes that a node has committed alone with those of the others. Pure functions: the same input gives the same result at all nodes.
+ * Merges the changes that a node has committed alone with those of the others. Pure functions: the same input gives the same result on every node.
  *
  * The `now` and the `next` that were decided last win: by time, then by node. The other `now` goes to the history only. Held pushes are a set. A part
  * that no other node has changed stays as it was decided, with its version.

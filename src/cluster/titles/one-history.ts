@@ -6,7 +6,7 @@ import type { ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import { isBegun } from './merge.js';
 import { isBegunTwice, saysTheSame, type Unsent } from './ordered.js';
 
-/** Key of one play of a title, the same at all nodes. */
+/** Key of one play of a title, the same on every node. */
 export function playOf({ record, fromMs }: HistoryEntry): string {
   return `${fromMs} ${playId(record)}`;
 }

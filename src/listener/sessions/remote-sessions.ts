@@ -54,7 +54,7 @@ export class RemoteSessions {
     this.#first.set(metaid, { location, isConfirmed: true, reportableMs });
   }
 
-  /** The other process's session, if readers get that one; null: they get the session of this process. */
+  /** The other process's session, if readers get it; null: they get the session of this process. */
   ahead(metaid: string): RemoteSession | null {
     const remote = this.#first.get(metaid);
     if (remote === undefined) return null;

@@ -1,6 +1,6 @@
 /**
  * The sessions of this process by metaid: those that play, and those that ended recently. If several connections share a metaid, the newest that
- * still plays is the current session, and only that one publishes to the feed. With workers it may be in another process (shared-sessions.ts).
+ * still plays is the current session, and alone publishes to the feed. With workers it may be in another process (shared-sessions.ts).
  *
  *   live   metaid → its sessions, oldest first      current   channel → the current one of each metaid      gone   metaid → the last one
  */

@@ -7,8 +7,8 @@ import { count, counted } from './words.js';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
-const MOST_WIDE = 48;
-const MOST_NAMES = 6;
+const MAX_WIDTH = 48;
+const MAX_NAMES = 6;
 /** Width of a column's name, pixels. */
 const NAME_WIDTH = 56;
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -72,8 +72,8 @@ export function columns(points, { label, first, width, isOpen }) {
   const [height, left, bottom] = [160, 44, 22];
   const step = (width - left) / points.length;
   // A single column is not as wide as the chart.
-  const wide = Math.min(step - Math.min(4, step / 3), MOST_WIDE);
-  const every = Math.ceil(points.length / Math.max(1, Math.min(MOST_NAMES, Math.floor((width - left) / NAME_WIDTH))));
+  const wide = Math.min(step - Math.min(4, step / 3), MAX_WIDTH);
+  const every = Math.ceil(points.length / Math.max(1, Math.min(MAX_NAMES, Math.floor((width - left) / NAME_WIDTH))));
   const y = (/** @type {number} */ value) => (height - bottom) * (1 - value / most) + 8;
   const parts = [];
   for (const value of most === 1 ? [0, 1] : [0, Math.round(most / 2), most]) {

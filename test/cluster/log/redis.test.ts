@@ -127,7 +127,7 @@ t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) =>
   for (const outcome of outcomes) t.equal(outcome.status === 'rejected' && outcome.reason instanceof RedisLost, true);
   t.equal(reasons.length, 1);
   await t.rejects(redis.ask(['PING']), RedisLost);
-  server.goOn();
+  server.resume();
 });
 
 t.test('a server that answers more than it may is left at once, and takes no memory', async (t) => {

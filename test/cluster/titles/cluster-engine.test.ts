@@ -196,7 +196,7 @@ t.test('a Redis that stands still: nothing is lost, nothing twice', { skip: noRe
   redis.stop();
   const pushes = [a.push('x', '1', 'id1'), a.push('x', '2', 'id2'), b.push('y', '3', 'id3')];
   for (const made of await Promise.all(pushes)) t.ok(made);
-  redis.goOn();
+  redis.resume();
   await allUntil([a, b], ({ engine }) => engine.waiting === 0 && engine.isReached, 'sent');
   await allUntil(
     [a, b],

@@ -225,7 +225,7 @@ t.test('what a playlist names is written: a disk that does not answer is waited 
   t.equal(names.size, segments.length, 'until then nothing was listed that is not written');
   const next = await listed();
   await until(async () => (await listed()) !== next, 20_000);
-  write.goOn();
+  write.release();
 });
 
 t.test('a playlist wakes a source on demand', async (t) => {
