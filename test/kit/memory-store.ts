@@ -18,7 +18,7 @@ import {
   type Store,
   type StoredFigure,
 } from '../../src/store/store.js';
-import { isSamePlay } from '../../src/store/stored.js';
+import { type HistoryKey, historyKey, isSamePlay } from '../../src/store/stored.js';
 
 export class MemoryStore implements Store {
   readonly #texts = new Map<string, string>();
@@ -135,7 +135,7 @@ export class MemoryStore implements Store {
     const formerly = entries.findIndex((other) => isSamePlay(other, entry));
     if (formerly !== -1 && entries[formerly]!.toMs !== null && entry.toMs === null) return;
     if (formerly !== -1) entries.splice(formerly, 1);
-    const at = entries.findIndex(({ fromMs, record }) => !isBefore(fromMs, record.version, entry));
+    const at = entries.findIndex((other) => !isBefore(historyKey(channel, other), historyKey(channel, entry)));
     entries.splice(at === -1 ? entries.length : at, 0, entry);
     this.#history.set(channel, entries);
     if (formerly !== -1) return;
@@ -146,6 +146,7 @@ export class MemoryStore implements Store {
   }
 }
 
-function isBefore(fromMs: number, version: number, entry: HistoryEntry): boolean {
-  return fromMs < entry.fromMs || (fromMs === entry.fromMs && version < entry.record.version);
+function isBefore([, ...one]: HistoryKey, [, ...other]: HistoryKey): boolean {
+  const at = one.findIndex((member, i) => member !== other[i]);
+  return at !== -1 && one[at]! < other[at]!;
 }
