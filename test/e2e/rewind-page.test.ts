@@ -88,7 +88,9 @@ t.test('what was played before the rewind began cannot be played', { skip: SKIP 
   t.notOk(await play('one').isVisible());
   t.strictSame(complaints, []);
   // Of a device whose clock is two hours ahead.
-  const ahead = 'const now = Date.now; Date.now = () => now() + 7_200_000';
+  const ahead = `const { now } = Date;
+    Date.now = () => now() + 7_200_000;
+    Object.defineProperty(performance, 'timeOrigin', { value: performance.timeOrigin + 7_200_000 });`;
   const other = (await openListenerPage(t, `${base}/listen/demo`, {}, (each) => each.addInitScript(ahead))).page;
   await other.locator('.history button[aria-label="Play from here: A - three"]').waitFor({ timeout: 10_000 });
 });

@@ -293,6 +293,23 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await store.save('lied', onAir(2, nowMs - 2000, 'lied'), [entryOf(0, nowMs - 2500, 0, 'lied')]);
   t.same(versions({ limit: 1000 }, 'lied'), ['2 on air', '0', '1'], 'it hides nothing that was before it');
 
+  // Two machines that were apart, in either order: an id that is a part of the key, and one whose digest is.
+  const atOnce = ['id-b', 'id-a', 'an id', 'no id'].map((id) => {
+    const { record, ...entry } = entryOf(1, nowMs, nowMs + 1);
+    return { ...entry, record: { ...record, id } };
+  });
+  const idsOf = async (channel: string, entries: readonly HistoryEntry[]) => {
+    const own = entries.map(({ record, ...entry }) => ({
+      ...entry,
+      record: { ...record, channelkey: channel, channel },
+    }));
+    for (const entry of own) await store.save(channel, stateOf(1, undefined, channel), [entry]);
+    return store.history(channel, { limit: 10 }).map(({ record }) => record.id);
+  };
+  const one = await idsOf('one-way', atOnce);
+  t.equal(one.length, 4);
+  t.same(await idsOf('other-way', atOnce.toReversed()), one, 'plays of one moment and version have one order');
+
   await store.save('renamed', stateOf(3, undefined, 'renamed'), [entryOf(3, nowMs, null, 'renamed')]);
   const renamed = (toMs: number | null) => {
     const { record, ...entry } = entryOf(5, nowMs, toMs, 'renamed');
