@@ -8,7 +8,7 @@ import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, NODES, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
-import { audioOf, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
+import { audioOf, isOnAir, patientRelayYaml, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
 
 /** Each machine pulls for itself. */
 const PULLS = Math.max(1, NODES);
@@ -17,7 +17,8 @@ t.jobs = atOnce(5);
 
 t.test('on demand: 503 with Retry-After when the upstream never answers; connected only while asked for', async (t) => {
   const upstream = await Upstream.open(t);
-  const server = await startServer(t, relayYaml(upstream.url, ', onDemand: true, lingerSeconds: 0.5'));
+  const options = ', onDemand: true, lingerSeconds: 0.5';
+  const server = await startServer(t, relayYaml(upstream.url, options));
   let pulls = 0;
   const tookMs = await bestOfThree(1400, async () => {
     const late = new LoopDelay(t);
@@ -38,6 +39,7 @@ t.test('on demand: 503 with Retry-After when the upstream never answers; connect
   });
   t.ok(tookMs < 1400, `after ${tookMs} ms`);
 
+  await server.reload(patientRelayYaml(upstream.url, options));
   const audio = audioOf(new Random(), 400);
   upstream.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead()), audio]));
   const players = [1, 2, 3].map(() => new Player(server.port, '/relay.mp3'));

@@ -9,7 +9,16 @@ import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, NODES, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
-import { audioOf, FRAME_BYTES, icyBody, isOnAir, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
+import {
+  audioOf,
+  FRAME_BYTES,
+  icyBody,
+  isOnAir,
+  patientRelayYaml,
+  relayYaml,
+  streamHead,
+  Upstream,
+} from '../kit/upstream.js';
 
 /** Each machine pulls for itself. */
 const PULLS = Math.max(1, NODES);
@@ -105,7 +114,7 @@ t.test('through a Player: the first block that closes after the title’s place 
   upstream.answer = (socket) => {
     socket.write(Buffer.concat([Buffer.from(streamHead(metaint)), body.subarray(0, first)]));
   };
-  const server = await startServer(t, relayYaml(upstream.url, ', onDemand: true'));
+  const server = await startServer(t, patientRelayYaml(upstream.url, ', onDemand: true'));
   t.equal(upstream.sockets.length, 0);
   const player = new Player(server.port, '/relay.mp3', { keep: true });
   t.teardown(() => player.close());

@@ -17,7 +17,7 @@ import { Random } from '../kit/random.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
-import { audioOf, relayYaml, streamHead, Upstream } from '../kit/upstream.js';
+import { audioOf, patientRelayYaml, streamHead, Upstream } from '../kit/upstream.js';
 import { Watching } from '../kit/wire.js';
 
 // They wait more than they compute.
@@ -185,7 +185,7 @@ t.test('a source on demand, which a listener at a worker wakes at the hub, is wa
   const random = new Random();
   upstream.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead()), audioOf(random, 400)]));
   const machine = await Machine.start(t, (port) =>
-    relayYaml(upstream.url, ', onDemand: true').replace('port: 0', `port: ${port}`),
+    patientRelayYaml(upstream.url, ', onDemand: true').replace('port: 0', `port: ${port}`),
   );
   const player = new Player(machine.port, '/relay.mp3');
   t.teardown(() => player.close());

@@ -180,6 +180,10 @@ stations:
         sources: [{ type: pull, url: '${url}', retrySeconds: { min: 0.1, max: 0.2 }${options} }]
 `;
 
+/** The same for listeners that must be served, however busy the machine is. */
+export const patientRelayYaml = (...given: Parameters<typeof relayYaml>): string =>
+  relayYaml(...given).replace('startTimeoutSeconds: 1', 'startTimeoutSeconds: 30');
+
 /** Whether the source of that channel is on air. */
 export async function isOnAir(base: string): Promise<boolean> {
   return /^airsplice_source_heard\{.*\} 1$/m.test(await (await fetch(`${base}/metrics`)).text());

@@ -82,13 +82,15 @@ export class Wire {
     }
   }
 
-  /** Waits for this many complete answers; returns them. */
+  /** Waits for this many complete answers; returns them. Rejects at once if the connection closes without them. */
   async take(count: number, ms = PATIENCE_MS, bodiless = 0): Promise<Answer[]> {
-    await until(
-      () => this.answers(bodiless).length >= count,
-      ms,
-      () => `wire: ${JSON.stringify(this.got.slice(0, 400))}`,
-    );
+    const got = () => `wire: ${JSON.stringify(this.got.slice(0, 400))}`;
+    const isThere = () => {
+      if (this.answers(bodiless).length >= count) return true;
+      if (this.closed) throw new Error(`closed before its answer. ${got()}`);
+      return false;
+    };
+    await until(isThere, ms, got);
     return this.answers(bodiless);
   }
 
