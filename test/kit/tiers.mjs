@@ -32,8 +32,9 @@ const OWN = [
   ...files('statistics', 'cost'),
 ];
 
-/** Files for each change: short forms of long tests, and one real program of each family. */
+/** Files for each change. */
 const CHANGE = {
+  /** Short forms of long tests, and one real program of each family. */
   programs: [
     ...files(
       'e2e',
@@ -42,9 +43,12 @@ const CHANGE = {
     ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files('e2e', 'access clients ffmpeg files listener pull token'),
     ...files('app', 'reload'),
+    ...files('base', 'watchdog'),
+  ],
+  /** Of one room or in one process: they share processes, as those of `npm test` do. */
+  rooms: [
     ...files('audio/ogg', 'ogg'),
     ...files('audio/tape', 'burst'),
-    ...files('base', 'watchdog'),
     ...files('channel', 'coming-frames'),
     ...files('cluster/log', 'held-log redis'),
     ...files('cluster/tapes', 'leases shared-audio shared-tapes'),
@@ -66,7 +70,7 @@ const CHANGE = {
     ...files('net/limits', 'rate secret-gate'),
     ...files('net/tls', 'key-updates'),
     'test/bundle.test.ts',
-    ...files('docs', 'readme'),
+    ...files('docs', 'documents readme'),
     ...files('processes/supervisor', 'managed-process'),
     ...files('source', 'health magic'),
     ...files('store', 'lock pages store'),
@@ -75,7 +79,7 @@ const CHANGE = {
     ...files('kit', 'checked left-open typescript'),
     ...files(
       'behaviour',
-      'delay dropped-next encoder-takeover fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
+      'channel-delay cluster-titles delay dropped-next encoder-takeover fallbacks foreign-streams hls-titles large-pieces late-covers late-titles lost-again moved-encoder one-play outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
     ),
   ],
   /** Files that also run on two machines with a shared Redis. */
@@ -99,7 +103,6 @@ const ALSO_SHORT = [
   ...files('audio', 'delay-line'),
   ...files('audio/frames', 'framer'),
   ...files('audio/ogg', 'ogg-rendering'),
-  ...files('behaviour', 'cluster-titles'),
   ...files('link/tapes', 'replica-tape tape-receiver tape-returns'),
   ...files('net/front', 'front proxy-protocol'),
 ];
@@ -108,8 +111,8 @@ const NOT_SHORT = files('behaviour', 'reload-pairs');
 
 const LISTS = ['programs', 'nodes', 'workers', 'pairs', 'alone'];
 /** Lists whose files have no short form. */
-const ONLY_LATER = ['programs', 'pairs', 'alone'];
-const rotated = (list) => ROTATED.flatMap((part) => part[list]);
+const ONLY_LATER = ['programs', 'rooms', 'pairs', 'alone'];
+const rotated = (list) => ROTATED.flatMap((part) => part[list] ?? []);
 
 /** Files that `npm test` leaves to later tiers. */
 const LATER = new Set([...ONLY_LATER.flatMap((list) => [...CHANGE[list], ...rotated(list)]), ...NOT_SHORT]);
@@ -120,9 +123,9 @@ const union = (...lists) => [...new Set(lists.flat())];
 
 const FIRST = LONGEST.flatMap(([folder, names]) => files(folder, names));
 
-/** @param longer files that the same run has in the long form */
-function shortLegs(longer = []) {
-  const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
+/** @param longer files that the same run has in the long form @param rooms files of later tiers that run here too */
+function shortLegs(longer = [], rooms = []) {
+  const rest = ALL.filter((file) => (!LATER.has(file) || rooms.includes(file)) && !ALONE.includes(file));
   return [
     { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST, firstEvery: 4 },
     { name: 'npm test, alone', files: ALONE, processes: 1 },
@@ -181,7 +184,7 @@ export function atEachChange(changed = changedFiles()) {
       !(list === 'programs' && hasShortForm(file)),
   );
   const legs = [
-    ...shortLegs(chosen.programs),
+    ...shortLegs(chosen.programs, CHANGE.rooms),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
     ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES, extra),
   ];
@@ -193,7 +196,7 @@ export function atEachChange(changed = changedFiles()) {
 
 /** `npm run test:all`: before a release */
 export function everything() {
-  const programs = union(CHANGE.programs, rotated('programs'));
+  const programs = union(CHANGE.programs, CHANGE.rooms, rotated('programs'));
   const lists = { programs, workers: rotated('workers'), ...withEachChange(rotated) };
   return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
 }
@@ -204,7 +207,7 @@ function ofEachList(isIn) {
 }
 
 function hasShortForm(file) {
-  return CHANGE.programs.includes(file) || ALSO_SHORT.includes(file);
+  return [CHANGE.programs, CHANGE.rooms, ALSO_SHORT].some((list) => list.includes(file));
 }
 
 function nameOf(list, file) {
