@@ -123,11 +123,14 @@ const union = (...lists) => [...new Set(lists.flat())];
 
 const FIRST = LONGEST.flatMap(([folder, names]) => files(folder, names));
 
-/** @param longer files that the same run has in the long form @param rooms files of later tiers that run here too */
-function shortLegs(longer = [], rooms = []) {
+/**
+ * @param longer files that the same run has in the long form @param rooms files of later tiers that run here too, many of which mostly wait
+ * @param bounds of processes
+ */
+function shortLegs(longer = [], rooms = [], bounds = {}) {
   const rest = ALL.filter((file) => (!LATER.has(file) || rooms.includes(file)) && !ALONE.includes(file));
   return [
-    { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST, firstEvery: 4 },
+    { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST, firstEvery: 4, ...bounds },
     { name: 'npm test, alone', files: ALONE, processes: 1 },
   ];
 }
@@ -184,7 +187,7 @@ export function atEachChange(changed = changedFiles()) {
       !(list === 'programs' && hasShortForm(file)),
   );
   const legs = [
-    ...shortLegs(chosen.programs, CHANGE.rooms),
+    ...shortLegs(chosen.programs, CHANGE.rooms, { processes: 10, least: 6 }),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
     ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES, extra),
   ];
