@@ -9,7 +9,7 @@ import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
 import type { Json } from './json.js';
-import { openApi } from './openapi.js';
+import { type DescribedRoute, openApi } from './openapi.js';
 import type { ReadLimits } from './read-docs.js';
 import { recordSchema, schemas } from './schemas.js';
 
@@ -20,13 +20,16 @@ export interface ApiDocuments {
   readonly record: Json;
 }
 
-/** @param limits of a push and of a history, described in their fields */
-export async function documents(limits: PushLimits & ReadLimits): Promise<ApiDocuments> {
+/** @param limits of a push and of a history, described in their fields @param routes those of fastify */
+export async function documents(
+  limits: PushLimits & ReadLimits,
+  routes: readonly DescribedRoute[],
+): Promise<ApiDocuments> {
   const version = ownVersion();
   const all = measured('document', () => schemas(limits));
   await setImmediate();
   return {
-    openApi: await openApi(limits, version, all),
+    openApi: await openApi(limits, routes, version, all),
     asyncApi: measured('document', () => asyncApi(version, all)),
     record: measured('document', () => recordSchema(all)),
   };

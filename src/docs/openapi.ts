@@ -1,99 +1,23 @@
 /**
- * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and headers. Made of the schemas that validate
- * and of the limits of the configuration. test/docs/routes.test.ts holds its paths against the router's, test/docs/documents.test.ts
- * drives the server through all of it, and the whole test suite's answers are checked against it.
+ * The OpenAPI 3.1 document: every path of the interface with its parameters, answers and headers. Made of what the routes of fastify say of
+ * themselves, of the schemas that validate and of the limits of the configuration. test/docs/documents.test.ts drives the server through all of
+ * it, and the whole test suite's answers are checked against it.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
-import { administration } from './admin-docs.js';
 import { hoisted } from './components.js';
 import { encoders } from './encoders.js';
 import { withExamples } from './examples.js';
 import { hls } from './hls-docs.js';
 import type { Json } from './json.js';
-import { operations, ownDocuments } from './operate.js';
-import { contentType, inQuery, pathParameters, ref } from './parameters.js';
+import { pathParameters } from './parameters.js';
 import { covers, histories, polls, type ReadLimits } from './read-docs.js';
-import { reports } from './report-docs.js';
-import { content, header, JSON_TYPE, type More, NO_STORE, ok, operation, optional, refused } from './responses.js';
-import { type ObjectSchema, type Schemas, schemas } from './schemas.js';
-import { listenerStatistics } from './statistics-docs.js';
-import { playlists, statistics, streams } from './tune-in.js';
+import type { RouteDocs } from './responses.js';
+import { type Schemas, schemas } from './schemas.js';
+import { playlists, streams } from './tune-in.js';
 import { events, sockets } from './watch-docs.js';
-
-/** A push, by GET or POST, with the token in the path or as a bearer. */
-function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
-  const isPost = method === 'post';
-  const form = isPost ? 'JSON or a form' : 'parameters';
-  return operation(
-    'Push',
-    `push${isPost ? 'Post' : 'Get'}${bearer ? 'Bearer' : ''}`,
-    `Push a title as ${form}${bearer ? ', with the token in a header' : ''}`,
-    pushAnswers(isPost, bearer),
-    {
-      ...(bearer && { security: [{ pushToken: [] }] }),
-      ...(isPost ? PUSH_BODY : { parameters: parametersOf(all.PushQuery) }),
-    },
-  );
-}
-
-const PUSH_BODY: More = {
-  description:
-    'A form takes the fields of GET. They may also be in the query; those of the form have precedence. A body may be compressed (Content-Encoding: gzip, deflate or br).',
-  requestBody: {
-    required: false,
-    content: {
-      ...content('application/json', ref('PushBody')),
-      ...content('application/x-www-form-urlencoded', ref('PushQuery')),
-      ...content('multipart/form-data', ref('PushQuery')),
-    },
-  },
-};
-
-function pushAnswers(isPost: boolean, bearer: boolean): Json {
-  const headers = {
-    'Content-Type': contentType,
-    ...NO_STORE,
-    'Airsplice-Ignored': optional(
-      'Names of ignored fields, percent-encoded: unknown parameters, unfilled placeholders, an unknown timezone or encoding, an unreadable time or duration, covers and images that are not http(s) URLs.',
-    ),
-  };
-  const challenge = bearer ? { 'WWW-Authenticate': header('The authentication scheme.', { const: 'Bearer' }) } : {};
-  return {
-    ...ok(
-      content(JSON_TYPE, ref('PushAnswer')),
-      headers,
-      'The title is committed. It was sent to all readers of this server that keep up, unless it waits for its time or the titles of readers are delayed.',
-    ),
-    ...refused('bad-request', 'The percent-encoding is broken, or the body is not JSON. Unreadable fields are named.'),
-    ...refused(
-      'forbidden',
-      'The channel is unknown or the token is wrong. Neither answer nor timing shows which.',
-      challenge,
-    ),
-    ...refused('too-large', 'The body, a text or extdata is too large.'),
-    ...(isPost &&
-      refused(
-        'unsupported-media-type',
-        'The body must be JSON or a form, plain or compressed with gzip, deflate or br.',
-      )),
-    ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
-    ...refused(
-      'too-many',
-      'Too many accepted or refused pushes to this channel; or too many wrong tokens from this address, while too many others wait to be checked.',
-    ),
-    ...refused('unavailable', 'The server is shutting down, or cannot store the title durably now. Push again.'),
-  };
-}
-
-/** One parameter for each field of a GET push. */
-function parametersOf({ properties }: ObjectSchema): Json[] {
-  return Object.entries(properties).map(([name, { description, ...schema }]) =>
-    inQuery(name, String(description), schema),
-  );
-}
 
 /** What each group is for, and the role of the addresses that serve it. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -111,35 +35,50 @@ const TAGS: Readonly<Record<string, string>> = {
   Documents: 'API documents and client modules. At every address.',
 };
 
+/** A route of fastify that describes itself (http/document-routes.ts). */
+export interface DescribedRoute {
+  /** As fastify has it: `/metapush/:channel`. */
+  readonly url: string;
+  /** In lower case. */
+  readonly methods: readonly string[];
+  readonly docs: RouteDocs;
+}
+
 /**
- * Every path, without HEAD and OPTIONS, which would be half of all operations of a generated client: words say what they answer.
+ * Every path, without HEAD and OPTIONS, which would be half of all operations of a generated client: words say what they answer. What bypasses
+ * fastify (http/router.ts), and playlists, whose one route is `/*`, are listed here; routes of fastify describe themselves.
+ *
  * @param limits of a push and of reads, described in their fields
  */
-export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): Json {
-  const described: Json = {
-    '/metapush/{channelkey}/{token}': { get: push('get', false, all), post: push('post', false, all) },
-    '/metapush/{channelkey}': { get: push('get', true, all), post: push('post', true, all) },
+export function paths(limits: PushLimits & ReadLimits, routes: readonly DescribedRoute[], all = schemas(limits)): Json {
+  const reads = {
     ...polls(),
     ...sockets(),
     ...events(),
-    ...reports(),
     ...histories(limits),
     ...covers(),
     ...streams(),
     ...playlists(),
     ...hls(),
-    ...statistics(),
-    ...encoders(),
-    ...operations(),
-    ...administration(),
-    ...listenerStatistics(),
-    ...ownDocuments(),
   };
-  const whole = Object.entries(described).map(([path, item]) => [
-    path,
-    { parameters: pathParameters(path), ...(item as Json) },
-  ]);
+  const items: Record<string, Json> = {
+    ...Object.fromEntries(Object.entries(reads).map(([path, get]) => [path, { get }])),
+    ...(encoders() as Record<string, Json>),
+  };
+  for (const { url, methods, docs } of routes) {
+    const path = url.replace(/:channel\b/, ':channelkey').replace(/:(\w+)/g, '{$1}');
+    items[path] = { ...items[path], ...Object.fromEntries(methods.map((method) => [method, docs(all, method)])) };
+  }
+  const whole = Object.entries(items)
+    .sort(([, a], [, b]) => placeOf(a) - placeOf(b))
+    .map(([path, item]) => [path, { parameters: pathParameters(path), ...item }]);
   return withExamples(Object.fromEntries(whole));
+}
+
+/** The place of the group to which a path belongs. */
+function placeOf(item: Json): number {
+  const [first] = Object.values(item) as { readonly tags: readonly [string] }[];
+  return Object.keys(TAGS).indexOf(first!.tags[0]);
 }
 
 /**
@@ -147,8 +86,13 @@ export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): J
  *
  * @param limits of a push and of reads, described in their fields @param version of this server
  */
-export async function openApi(limits: PushLimits & ReadLimits, version: string, all: Schemas): Promise<Json> {
-  const whole = measured('document', () => paths(limits, all));
+export async function openApi(
+  limits: PushLimits & ReadLimits,
+  routes: readonly DescribedRoute[],
+  version: string,
+  all: Schemas,
+): Promise<Json> {
+  const whole = measured('document', () => paths(limits, routes, all));
   await setImmediate();
   const { paths: short, components } = measured('document', () => hoisted(whole, all));
   return {

@@ -1,8 +1,19 @@
-/** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/document-routes.ts). */
+/** The OpenAPI document's part for operators (http/ops.ts), and its documents (http/document-routes.ts) and modules (http/page/client-modules.ts). */
 
 import { COUNT, type Json, TEXT } from './json.js';
 import { ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';
-import { ANY_ORIGIN, content, ETAG, get, header, JSON_TYPE, NO_STORE, ok, refused } from './responses.js';
+import {
+  ANY_ORIGIN,
+  content,
+  ETAG,
+  header,
+  JSON_TYPE,
+  NO_STORE,
+  ok,
+  operation,
+  type RouteDocs,
+  refused,
+} from './responses.js';
 
 const CHANNELS = inQuery(
   'channels',
@@ -18,10 +29,14 @@ const SILENT_SECONDS = inQuery(
 );
 const CLUSTER = inQuery('cluster', 'The cluster as this machine sees it, as JSON, up to a second old.');
 
-export function operations(): Json {
-  const text = content(TEXT_TYPE, TEXT);
-  const listing = { ...text, ...content(JSON_TYPE, { anyOf: [ref('Readiness'), ref('ClusterReadiness')] }) };
-  const readiness = {
+const PLAIN = content(TEXT_TYPE, TEXT);
+
+export const healthz: RouteDocs = () =>
+  operation('Operate', 'healthz', 'Whether the server is alive', ok(PLAIN, NO_STORE, 'Alive.'));
+
+export const readyz: RouteDocs = () => {
+  const listing = { ...PLAIN, ...content(JSON_TYPE, { anyOf: [ref('Readiness'), ref('ClusterReadiness')] }) };
+  const responses = {
     ...ok(listing, NO_STORE, 'Ready.'),
     503: {
       description: 'Not ready.',
@@ -33,41 +48,37 @@ export function operations(): Json {
   };
   const isReady =
     'Whether the server is ready; with `channels`, whether these have audio; with `cluster`, the state of the cluster';
-  const figures = ok(content('text/plain', TEXT), NO_STORE, 'For Prometheus.');
-  return {
-    '/healthz': get('Operate', 'healthz', 'Whether the server is alive', ok(text, NO_STORE, 'Alive.')),
-    '/readyz': get('Operate', 'readyz', isReady, readiness, { parameters: [CHANNELS, SILENT_SECONDS, CLUSTER] }),
-    '/metrics': get('Operate', 'metrics', 'Metrics, at addresses with the role ops', figures),
-  };
-}
+  return operation('Operate', 'readyz', isReady, responses, { parameters: [CHANNELS, SILENT_SECONDS, CLUSTER] });
+};
 
-export function ownDocuments(): Json {
+export const metrics: RouteDocs = () => {
+  const figures = ok(content('text/plain', TEXT), NO_STORE, 'For Prometheus.');
+  return operation('Operate', 'metrics', 'Metrics, at addresses with the role ops', figures);
+};
+
+function kept(operationId: string, summary: string, body: Json, more: Json = {}): Json {
   const headers = {
     ...ANY_ORIGIN,
     'Cache-Control': header('Revalidate with the ETag.', { const: 'no-cache' }),
     ...ETAG,
+    ...more,
   };
-  const one = (
-    operationId: string,
-    summary: string,
-    body = content(JSON_TYPE, { type: 'object' }),
-    more: Json = {},
-  ) => {
-    const all = { ...headers, ...more };
-    const unchanged = { 304: { description: 'Unchanged: the ETag still matches.', headers: all } };
-    return get('Documents', operationId, summary, { ...ok(body, all), ...unchanged }, { parameters: [ifNoneMatch] });
-  };
-  const script = content('text/javascript; charset=utf-8', TEXT);
-  const module = 'An ES module for pages: follow() and attach(), as airsplice/client in Node';
-  const nosniff = {
+  const unchanged = { 304: { description: 'Unchanged: the ETag still matches.', headers } };
+  const responses = { ...ok(body, headers), ...unchanged };
+  return operation('Documents', operationId, summary, responses, { parameters: [ifNoneMatch] });
+}
+
+/** Of a document. */
+export function ownDocument(operationId: string, summary: string): RouteDocs {
+  return () => kept(operationId, summary, content(JSON_TYPE, { type: 'object' }));
+}
+
+/** Of a module of the client. */
+export function clientModule(operationId: string, what: string): RouteDocs {
+  const more = {
     'X-Content-Type-Options': header('Browsers must not guess the type.', { const: 'nosniff' }),
     Vary: header('Accept-Encoding; each encoding has its own ETag.', { const: 'Accept-Encoding' }),
   };
-  return {
-    '/openapi.json': one('openApi', 'This document; a page for people is at /docs'),
-    '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
-    '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
-    '/client.js': one('client', module, script, nosniff),
-    '/player.js': one('player', 'An ES module for pages: the element airsplice-player', script, nosniff),
-  };
+  const script = content('text/javascript; charset=utf-8', TEXT);
+  return () => kept(operationId, `An ES module for pages: ${what}`, script, more);
 }

@@ -3,7 +3,7 @@
 import { KEY, METAID } from '../base/key.js';
 import { type Json, TEXT } from './json.js';
 import { header } from './responses.js';
-import type { Schemas } from './schemas.js';
+import type { ObjectSchema, Schemas } from './schemas.js';
 
 const KEY_SCHEMA = { ...TEXT, pattern: KEY.source };
 export const METAID_SCHEMA = { ...TEXT, pattern: METAID.source };
@@ -16,6 +16,12 @@ export const inQuery = (name: string, description: string, schema = TEXT) => ({
   description,
   schema,
 });
+/** One for each member of a query's schema that has a description; others are accepted, but not meant to be sent. */
+export function parametersIn({ properties }: ObjectSchema): Json[] {
+  return Object.entries(properties)
+    .filter(([, { description }]) => description !== undefined)
+    .map(([name, { description, ...schema }]) => inQuery(name, String(description), schema));
+}
 export const inHeader = (name: string, description: string) => ({ name, in: 'header', description, schema: TEXT });
 /** Of CSV. */
 export const bom = inQuery('bom', '1: with a byte order mark, so that spreadsheets detect UTF-8.', {

@@ -8,18 +8,19 @@ import {
   CORS_WHERE_SERVED,
   content,
   ETAG,
-  get,
   header,
   JSON_TYPE,
   type More,
+  operation,
   optional,
+  type RouteDocs,
   refused,
 } from './responses.js';
 
-/** A path that is read by pages of any origin. */
+/** The operation of a path that is read by pages of any origin. */
 export function readable(tag: string, operationId: string, summary: string, responses: Json, more: More = {}): Json {
   const unknown = refused('not-found', 'Unknown, or not served here.', CORS_WHERE_SERVED);
-  return get(tag, operationId, summary, { ...unknown, ...responses }, more);
+  return operation(tag, operationId, summary, { ...unknown, ...responses }, more);
 }
 
 /** Where an answer may be long. */
@@ -65,7 +66,6 @@ export function polls(): Json {
     }),
     ...refused('unavailable', 'The process or machine that serves its stream cannot be reached now.', CORS),
   };
-  const everything = 'Every station and its channels: stream URLs, formats and titles';
   return {
     '/metadata/channel/{channelkey}.json': channel('Json', content(JSON_TYPE, ref('ChannelRecord'))),
     '/metadata/channel/{channelkey}.txt': channel('Txt', content(TEXT_TYPE, { ...TEXT, pattern: '\\n$' })),
@@ -76,10 +76,6 @@ export function polls(): Json {
       titles,
       { parameters: [types, ifNoneMatch] },
     ),
-    '/metadata/stations.json': readable('Poll', 'stations', everything, stationAnswers(), {
-      description: 'Up to a second old.',
-      parameters: [ifNoneMatch],
-    }),
     '/metadata/listener/{metaid}.json': readable('Poll', 'pollListener', 'What one listener hears now', heard, {
       description: 'Follows what this listener hears. WebSocket and SSE are better: they send each title at once.',
       parameters: [sync, type, ifNoneMatch],
@@ -89,13 +85,16 @@ export function polls(): Json {
 
 const STATIONS_VARY = { enum: ['Accept-Encoding', 'Accept-Encoding, Host, X-Forwarded-Proto'] };
 
-/** No parameter can be wrong; under ever other hosts it has no tag. */
-function stationAnswers(): Json {
+/** `/metadata/stations.json`. No parameter can be wrong; under ever other hosts it has no tag. */
+export const stations: RouteDocs = () => {
   const depends = 'Accept-Encoding; without streams.publicUrl also the headers that its URLs depend on.';
   const headers = { ...COMPRESSED, Vary: header(depends, STATIONS_VARY) };
   const { 422: _, ...all } = cached(content(JSON_TYPE, list(ref('Station'))), { headers });
-  return all;
-}
+  return readable('Poll', 'stations', 'Every station and its channels: stream URLs, formats and titles', all, {
+    description: 'Up to a second old.',
+    parameters: [ifNoneMatch],
+  });
+};
 
 export function covers(): Json {
   const cache = 'public, max-age=3600';

@@ -1,8 +1,7 @@
 /** The OpenAPI document's report of a player (http/heard-route.ts). */
 
-import type { Json } from './json.js';
 import { ref } from './parameters.js';
-import { CORS, CORS_WHERE_SERVED, content, NO_STORE, operation, refused } from './responses.js';
+import { CORS, CORS_WHERE_SERVED, content, NO_STORE, operation, type RouteDocs, refused } from './responses.js';
 
 const RESPONSES = {
   204: { description: 'Accepted: the session follows it.', headers: { ...CORS, ...NO_STORE } },
@@ -14,14 +13,13 @@ const RESPONSES = {
   ...refused('too-many', 'Too many reports: by default one a second is allowed.', CORS),
 };
 
-export function reports(): Json {
+export const heardReport: RouteDocs = () => {
   // text/plain is what navigator.sendBeacon sends of a text.
   const body = { ...content('application/json', ref('HeardReport')), ...content('text/plain', ref('HeardReport')) };
-  const post = operation('Watch', 'reportHeard', 'Report the position of a player', RESPONSES, {
+  return operation('Watch', 'reportHeard', 'Report the position of a player', RESPONSES, {
     description:
       "The listener's titles (with sync=audio) then follow the player's pauses, stalls and drift. A WebSocket of the listener scope accepts " +
       'the same as a text frame. At most once a second, by default. Titles already sent are not recalled.',
     requestBody: { required: true, content: body },
   });
-  return { '/metadata/listener/{metaid}/heard': { post } };
-}
+};

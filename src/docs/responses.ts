@@ -5,6 +5,7 @@
 
 import { REFUSALS, type RefusalKind } from '../base/refusal.js';
 import { type Json, TEXT } from './json.js';
+import type { Schemas } from './schemas.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
@@ -87,7 +88,5 @@ export function operation(tag: string, operationId: string, summary: string, res
   return { operationId, tags: [tag], summary, ...more, responses: { ...ANYWHERE, ...responses } };
 }
 
-/** The operation of a path that is read only. */
-export function get(...described: Parameters<typeof operation>): Json {
-  return { get: operation(...described) };
-}
+/** What a route of fastify says of itself (http/methods.ts), called each time that a document is made. @param method in lower case */
+export type RouteDocs = (all: Schemas, method: string) => Json;

@@ -147,9 +147,10 @@ export function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
   const { $schema, ...schema } = z.toJSONSchema(zodSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // No bounds that only keep numbers exact, no defaults of answers of older versions, and no names of members that are any text.
+      // No bounds that exclude nothing or only keep numbers exact, no defaults of answers of older versions, no names of members that are any text.
       if (jsonSchema.maximum !== undefined && jsonSchema.maximum >= MAX_COUNTED) delete jsonSchema.maximum;
       if (jsonSchema.default === null) delete jsonSchema.default;
+      if (jsonSchema.minLength === 0) delete jsonSchema.minLength;
       delete jsonSchema.propertyNames;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },

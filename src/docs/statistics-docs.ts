@@ -4,7 +4,7 @@ import { DIMENSIONS, PERIODS } from '../statistics/figures.js';
 import { REFUSED, SECURITY } from './admin-docs.js';
 import { COUNT, count, type Json, list, TEXT, titled } from './json.js';
 import { bom, inQuery } from './parameters.js';
-import { content, get, JSON_TYPE, ok, refused } from './responses.js';
+import { content, JSON_TYPE, ok, operation, type RouteDocs, refused } from './responses.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
 const KEY_OF = (what: string) => inQuery(what, `The key of a ${what}; channel or station is required.`);
@@ -88,31 +88,24 @@ const REFUSALS: Json = {
   ...refused('unavailable', 'Too many requests for statistics at once.'),
 };
 
-/** Both forms of what is read at a path. */
-function forms(path: string, id: string, summary: string, schema: Json, parameters: readonly Json[]): Json {
-  const one = (operationId: string, body: Json, more: readonly Json[] = []) =>
-    get(
-      'Admin',
-      operationId,
-      summary,
-      { ...REFUSALS, ...ok(body) },
-      {
-        security: SECURITY,
-        parameters: [...parameters, ...more],
-      },
-    );
-  return {
-    [path]: one(id, content(JSON_TYPE, schema)),
-    [`${path}.csv`]: one(`${id}Csv`, content(CSV_TYPE, TEXT), [bom]),
-  };
+/** @param id of the JSON form */
+function report(id: string, summary: string, schema: Json, parameters: readonly Json[]) {
+  return (isCsv: boolean): RouteDocs =>
+    () => {
+      const [operationId, body] = isCsv ? [`${id}Csv`, content(CSV_TYPE, TEXT)] : [id, content(JSON_TYPE, schema)];
+      const all = isCsv ? [...parameters, bom] : parameters;
+      return operation(
+        'Admin',
+        operationId,
+        summary,
+        { ...REFUSALS, ...ok(body) },
+        { security: SECURITY, parameters: all },
+      );
+    };
 }
 
-export function listenerStatistics(): Json {
-  const path = '/admin/api/statistics';
-  const royalty = [...SUBJECT, MONTH, FORM, CATEGORY];
-  return {
-    ...forms(path, 'statisticsSeries', 'Listeners over time', SERIES, [...SUBJECT, BY, OF, ...SPAN]),
-    ...forms(`${path}/titles`, 'statisticsTitles', 'Titles with their audience', PLAYS, [...SUBJECT, ...SPAN]),
-    ...forms(`${path}/royalty`, 'statisticsRoyalty', "A month's titles, for rights societies", PLAYS, royalty),
-  };
-}
+/** By form, as http/admin/statistics-routes.ts has them. */
+export const series = report('statisticsSeries', 'Listeners over time', SERIES, [...SUBJECT, BY, OF, ...SPAN]);
+export const titles = report('statisticsTitles', 'Titles with their audience', PLAYS, [...SUBJECT, ...SPAN]);
+const ROYALTY = [...SUBJECT, MONTH, FORM, CATEGORY];
+export const royalty = report('statisticsRoyalty', "A month's titles, for rights societies", PLAYS, ROYALTY);

@@ -3,7 +3,7 @@
 import { COUNT, count, type Json, list, object, TEXT, text, titled } from './json.js';
 import { inHeader, inQuery, METAID_SCHEMA } from './parameters.js';
 import { readable } from './read-docs.js';
-import { ANY_ORIGIN, content, header, NO_STORE, ok, optional, refused } from './responses.js';
+import { ANY_ORIGIN, content, header, NO_STORE, ok, optional, type RouteDocs, refused } from './responses.js';
 
 /** Bytes without end. */
 const AUDIO: Json = { ...TEXT, format: 'binary' };
@@ -93,14 +93,20 @@ export function playlists(): Json {
   };
 }
 
-function streamInfo(operationId: string, parameters: readonly Json[]): Json {
+function infoFile(operationId: string, parameters: readonly Json[]): Json {
   const members = { type: 'object', required: ['icy-version'], properties: { 'icy-version': { const: 2 } } };
   const summary = 'A channel for stream indexes (stream-meta.info, version 2)';
   return readable('Hear', operationId, summary, ok(content(JSON_TYPE, members), HEADERS), {
     description: 'The headers of its stream as members. 404 if the configuration has no streamInfo for it.',
-    parameters: [...parameters],
+    parameters,
   });
 }
+
+export const streamInfo: RouteDocs = () =>
+  infoFile('streamInfo', [
+    inQuery('mount', 'A mount of the channel; default: the first channel with streamInfo in the configuration.'),
+  ]);
+export const channelStreamInfo: RouteDocs = () => infoFile('streamInfoOfChannel', []);
 
 /** As Icecast names them; what it leaves out while there is nothing to say is not required. */
 const SOURCE: Json = {
@@ -201,69 +207,65 @@ function xmlOrJson(begins: string, schema: Json): Json {
   return ok({ ...xml(pattern), ...content(JSON_TYPE, schema) }, HEADERS);
 }
 
-function shoutcast(): Json {
-  const streams = list({ allOf: [object({ id: { type: 'integer', minimum: 1 } }), STREAM] });
-  const seven = content('text/html', { ...TEXT, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' });
-  const stats = xmlOrJson('<CURRENTLISTENERS>', { allOf: [STREAM, object({ version: TEXT })] });
-  const all = xmlOrJson('<STREAMSTATS>', object({ ...SERVER, streams }));
-  const next = ok(xml('<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>'), HEADERS);
-  const as = 'as SHOUTcast v2 gives';
-  return {
-    '/7.html': readable(
-      'Hear',
-      'sevenHtml',
-      'Statistics of one channel as SHOUTcast v1 gives them',
-      ok(seven, HEADERS),
-      {
-        description:
-          'listeners,status,peak,max,unique,bitrate,song. listeners and peak are connections; unique counts each listener once.',
-        parameters: [MOUNT, SID],
-      },
-    ),
-    '/stats': readable('Hear', 'stats', `Statistics of one channel ${as} them`, stats, {
-      description:
-        'XML has the names in capitals. Without sid and mount it is the first channel, and XML ends with STREAMSTATS of /statistics.',
-      parameters: [MOUNT, SID, JSON_ASKED],
-    }),
-    '/statistics': readable('Hear', 'statistics', `Statistics of all channels ${as} them`, all, {
-      description: 'XML has the names in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
-      parameters: [JSON_ASKED],
-    }),
-    '/nextsongs': readable('Hear', 'nextSongs', `The following title of one channel ${as} it`, next, {
-      parameters: [MOUNT, SID],
-    }),
-  };
-}
+const AS = 'as SHOUTcast v2 gives';
 
-export function statistics(): Json {
-  const icestats = content(JSON_TYPE, icestatsSchema());
-  const publicXml = ok(xml('^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$'), HEADERS);
-  const status = ok({ ...icestats, ...content(XML_TYPE, TEXT) }, HEADERS);
-  return {
-    '/streaminfo.json': streamInfo('streamInfo', [
-      inQuery('mount', 'A mount of the channel; default: the first channel with streamInfo in the configuration.'),
-    ]),
-    '/listen/{channelkey}/streaminfo.json': streamInfo('streamInfoOfChannel', []),
-    '/status-json.xsl': readable('Hear', 'statusJson', 'Statistics as Icecast gives them', status, {
-      description: [
-        'source is an object if one channel is on air, an array if several are, and absent if none is.',
-        'A client that sends neither Accept nor User-Agent gets the same JSON as text/xml, which some programs need.',
-        'Without mount it is up to a second old.',
-      ].join(' '),
-      parameters: [MOUNT],
-    }),
-    '/admin/publicstats': readable('Hear', 'publicStats', 'The same as XML, as Icecast 2.5 gives it', publicXml, {
-      description:
-        'icestats with one source for each channel on air, and its path in the attribute mount. Up to a second old. Also with .xml or .xsl after the path.',
-      parameters: [MOUNT],
-    }),
-    '/admin/publicstats.json': readable(
-      'Hear',
-      'publicStatsJson',
-      'The same as /status-json.xsl',
-      ok(icestats, HEADERS),
-      { parameters: [MOUNT] },
-    ),
-    ...shoutcast(),
-  };
-}
+export const sevenHtml: RouteDocs = () => {
+  const seven = content('text/html', { ...TEXT, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' });
+  const summary = 'Statistics of one channel as SHOUTcast v1 gives them';
+  return readable('Hear', 'sevenHtml', summary, ok(seven, HEADERS), {
+    description:
+      'listeners,status,peak,max,unique,bitrate,song. listeners and peak are connections; unique counts each listener once.',
+    parameters: [MOUNT, SID],
+  });
+};
+
+export const stats: RouteDocs = () => {
+  const one = xmlOrJson('<CURRENTLISTENERS>', { allOf: [STREAM, object({ version: TEXT })] });
+  return readable('Hear', 'stats', `Statistics of one channel ${AS} them`, one, {
+    description:
+      'XML has the names in capitals. Without sid and mount it is the first channel, and XML ends with STREAMSTATS of /statistics.',
+    parameters: [MOUNT, SID, JSON_ASKED],
+  });
+};
+
+export const serverStatistics: RouteDocs = () => {
+  const streams = list({ allOf: [object({ id: { type: 'integer', minimum: 1 } }), STREAM] });
+  const all = xmlOrJson('<STREAMSTATS>', object({ ...SERVER, streams }));
+  return readable('Hear', 'statistics', `Statistics of all channels ${AS} them`, all, {
+    description: 'XML has the names in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
+    parameters: [JSON_ASKED],
+  });
+};
+
+export const nextSongs: RouteDocs = () => {
+  const next = ok(xml('<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>'), HEADERS);
+  return readable('Hear', 'nextSongs', `The following title of one channel ${AS} it`, next, {
+    parameters: [MOUNT, SID],
+  });
+};
+
+export const statusJson: RouteDocs = () => {
+  const body = { ...content(JSON_TYPE, icestatsSchema()), ...content(XML_TYPE, TEXT) };
+  return readable('Hear', 'statusJson', 'Statistics as Icecast gives them', ok(body, HEADERS), {
+    description: [
+      'source is an object if one channel is on air, an array if several are, and absent if none is.',
+      'A client that sends neither Accept nor User-Agent gets the same JSON as text/xml, which some programs need.',
+      'Without mount it is up to a second old.',
+    ].join(' '),
+    parameters: [MOUNT],
+  });
+};
+
+export const publicStats: RouteDocs = () => {
+  const body = ok(xml('^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$'), HEADERS);
+  return readable('Hear', 'publicStats', 'The same as XML, as Icecast 2.5 gives it', body, {
+    description:
+      'icestats with one source for each channel on air, and its path in the attribute mount. Up to a second old. Also with .xml or .xsl after the path.',
+    parameters: [MOUNT],
+  });
+};
+
+export const publicStatsJson: RouteDocs = () => {
+  const body = ok(content(JSON_TYPE, icestatsSchema()), HEADERS);
+  return readable('Hear', 'publicStatsJson', 'The same as /status-json.xsl', body, { parameters: [MOUNT] });
+};

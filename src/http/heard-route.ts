@@ -5,9 +5,10 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { invalidField, Refusal, retryLater } from '../base/refusal.js';
+import { heardReport } from '../docs/report-docs.js';
 import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/sessions/heard-reports.js';
 import { REPORT_METHODS } from './allow.js';
-import { type RouteRole, refuseOthers } from './methods.js';
+import { described, type RouteRole, refuseOthers } from './methods.js';
 import { JSON_BODY } from './push-routes.js';
 import { isMetaid, notFound, READ_CORS } from './reads.js';
 
@@ -33,7 +34,7 @@ export function registerHeard(
   app.route({
     method: 'POST',
     url: HEARD_PATH,
-    config: ROLE,
+    config: described(heardReport, ROLE),
     bodyLimit: REPORT_BYTES,
     onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
       reply.headers(READ_CORS);

@@ -3,9 +3,10 @@
  * 15.5.6). The 405 is sent before the body is read, so that no 413 or 415 precedes it.
  */
 
-import type { FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
+import type { FastifyContextConfig, FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import type { Role } from '../config/addresses/addresses-config.js';
+import type { RouteDocs } from '../docs/responses.js';
 import { GET_METHODS, READ_METHODS } from './allow.js';
 import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 
@@ -13,6 +14,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Only addresses with this role serve the route (router.ts). Undefined: all serve it. */
     role?: Role;
+    /** Its operations in the OpenAPI document (document-routes.ts). Undefined: it is not part of the described interface. */
+    docs?: RouteDocs;
   }
 }
 
@@ -60,15 +63,32 @@ export function refuseOthers(
   });
 }
 
+interface ReadMore extends Pick<RouteOptions, 'preParsing'> {
+  readonly config?: RouteRole;
+  readonly docs?: RouteDocs | undefined;
+}
+
 /** Registers a read-only path: this handler answers GET and HEAD; all other methods are refused. */
 export function readRoute(
   app: FastifyInstance,
   url: string,
   handler: RouteHandlerMethod,
-  more: Pick<RouteOptions, 'config' | 'preParsing'> = {},
+  { config, docs, ...more }: ReadMore = {},
 ): void {
-  app.route({ ...more, method: ['GET', 'HEAD'], url, exposeHeadRoute: false, handler });
-  refuseOthers(app, url, GET_METHODS, READ_ONLY, more.config);
+  app.route({
+    ...more,
+    config: described(docs, config),
+    method: ['GET', 'HEAD'],
+    url,
+    exposeHeadRoute: false,
+    handler,
+  });
+  refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
+}
+
+/** The `config` of a route. */
+export function described(docs: RouteDocs | undefined, config: RouteRole = {}): FastifyContextConfig {
+  return docs === undefined ? config : { ...config, docs };
 }
 
 /** The same for a path that pages of any origin may read: the preflight is answered. */
@@ -77,9 +97,9 @@ export function publicRoute(
   url: string,
   config: RouteRole,
   handler: RouteHandlerMethod,
-  constraints: RouteConstraints = {},
+  { docs, constraints = {} }: { readonly docs?: RouteDocs | undefined; readonly constraints?: RouteConstraints } = {},
 ): void {
-  app.route({ config, constraints, method: ['GET', 'HEAD'], url, handler });
+  app.route({ config: described(docs, config), constraints, method: ['GET', 'HEAD'], url, handler });
   app.options(url, { config, constraints }, async (_request, reply) => reply.code(204).headers(READ_PREFLIGHT).send());
   refuseOthers(app, url, READ_METHODS, READ_ONLY, config, constraints);
 }

@@ -3,6 +3,7 @@
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import { parameter } from '../base/request-target.js';
+import * as docs from '../docs/operate.js';
 import { readRoute } from './methods.js';
 import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
@@ -22,8 +23,9 @@ const RETRY = { 'Retry-After': '5' };
 
 export function registerOps(app: FastifyInstance, ops: Ops, readiness: Readiness): void {
   const head = { 'Content-Type': TEXT, 'Cache-Control': 'no-store' };
-  readRoute(app, '/healthz', async (_, reply) => reply.headers(head).send('ok\n'));
-  readRoute(app, '/readyz', async ({ raw }, reply) => {
+  const alive: RouteHandlerMethod = async (_, reply) => reply.headers(head).send('ok\n');
+  readRoute(app, '/healthz', alive, { docs: docs.healthz });
+  const ready: RouteHandlerMethod = async ({ raw }, reply) => {
     const { ready } = ops;
     if (parameter(raw.url!, 'cluster') !== null) {
       const report = await ops.cluster();
@@ -41,8 +43,9 @@ export function registerOps(app: FastifyInstance, ops: Ops, readiness: Readiness
       .code(isReady ? 200 : 503)
       .headers(headers)
       .send(body);
-  });
+  };
+  readRoute(app, '/readyz', ready, { docs: docs.readyz });
   const metrics: RouteHandlerMethod = async (_, reply) =>
     reply.headers({ ...head, 'Content-Type': ops.metricsType }).send(await ops.metrics());
-  readRoute(app, '/metrics', metrics, { config: { role: 'ops' } });
+  readRoute(app, '/metrics', metrics, { config: { role: 'ops' }, docs: docs.metrics });
 }

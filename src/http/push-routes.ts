@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
 import { REFUSALS, Refusal, retryLater, tooManyGuesses } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
+import * as docs from '../docs/push-docs.js';
 import { formFields, isForm, printableName, urlFields } from '../metadata/push-fields.js';
 import {
   type PushInput,
@@ -26,7 +27,7 @@ import { SECRET_REASONS } from '../net/limits/secret-gate.js';
 import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';
-import { type RouteRole, refuseOthers } from './methods.js';
+import { described, type RouteRole, refuseOthers } from './methods.js';
 import { JSON_TYPE } from './reads.js';
 import { hasBody } from './upgrade-offer.js';
 
@@ -78,7 +79,8 @@ interface PushClient {
 }
 
 const ROLE: RouteRole = { role: 'push' };
-const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
+/** Whether the token comes in a header. */
+const PATHS = { '/metapush/:channel/:token': false, '/metapush/:channel': true };
 /** With or without a charset: JSON is always UTF-8. */
 export const JSON_BODY = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
@@ -99,7 +101,6 @@ export function registerPush(
   const clients = new WeakMap<FastifyRequest, PushClient>();
   app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer' }, readBody);
   const route = {
-    config: ROLE,
     bodyLimit: limits().pushBodyBytes,
     exposeHeadRoute: false,
     // Before the body is read, so that a client without a token gets no other answer.
@@ -150,8 +151,8 @@ export function registerPush(
     return reply.headers(ANSWER_HEADERS).send(accepted.json);
   };
 
-  for (const url of PATHS) {
-    app.route({ ...route, url, method: ['GET', 'POST'], handler });
+  for (const [url, isBearer] of Object.entries(PATHS)) {
+    app.route({ ...route, url, config: described(docs.push(isBearer), ROLE), method: ['GET', 'POST'], handler });
     refuseOthers(app, url, PUSH_METHODS, 'Push with GET or POST.', ROLE);
   }
 }

@@ -2,19 +2,17 @@
 
 import t from 'tap';
 import { hoisted } from '../../src/docs/components.js';
-import { documents } from '../../src/docs/documents.js';
 import type { Json } from '../../src/docs/json.js';
-import { paths } from '../../src/docs/openapi.js';
 import { ANYWHERE, ANYWHERE_BY_STATUS } from '../../src/docs/responses.js';
-import { DESCRIBED_LIMITS } from '../kit/documents.js';
+import { DOCUMENTS, WRITTEN_PATHS } from '../kit/documents.js';
 
 type Named = Record<string, Json>;
 
-const openApi = JSON.parse(JSON.stringify((await documents(DESCRIBED_LIMITS)).openApi)) as {
+const openApi = JSON.parse(JSON.stringify(DOCUMENTS.openApi)) as {
   paths: Record<string, Named>;
   components: Record<string, Named>;
 };
-const written = JSON.parse(JSON.stringify(paths(DESCRIBED_LIMITS))) as Record<string, Named>;
+const written = JSON.parse(JSON.stringify(WRITTEN_PATHS)) as Record<string, Named>;
 
 /** With what its references name in their places. */
 function resolved(value: unknown): unknown {

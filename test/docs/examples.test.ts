@@ -2,9 +2,8 @@
 
 import t from 'tap';
 import type { Json } from '../../src/docs/json.js';
-import { paths } from '../../src/docs/openapi.js';
 import '../kit/admin-client.js';
-import { answerProblems, DESCRIBED_LIMITS } from '../kit/documents.js';
+import { answerProblems, WRITTEN_PATHS } from '../kit/documents.js';
 import { Player } from '../kit/player.js';
 import { demoYaml, startServer } from '../kit/server.js';
 
@@ -83,7 +82,7 @@ admin: { users: { program: { tokens: ['env:ADMIN_TEST_ALL'], rights: [read, titl
 streams: { hls: { enabled: true } }
 `);
   const { base, port } = await startServer(t, yaml);
-  const all = Object.entries(paths(DESCRIBED_LIMITS) as Readonly<Record<string, Record<string, unknown>>>);
+  const all = Object.entries(WRITTEN_PATHS as Readonly<Record<string, Record<string, unknown>>>);
   const of = (item: Record<string, unknown>) => (item['parameters'] ?? []) as readonly Parameter[];
   const metaid = all.flatMap(([, item]) => of(item)).find(({ name }) => name === 'metaid')!.example;
   const listen = async () => {

@@ -5,18 +5,9 @@
 
 import fastify from 'fastify';
 import t from 'tap';
-import { registerAdmin } from '../../src/http/admin/api.js';
-import { registerStatistics } from '../../src/http/admin/statistics-routes.js';
-import { registerDocuments } from '../../src/http/document-routes.js';
-import { registerHeard } from '../../src/http/heard-route.js';
-import { registerOps } from '../../src/http/ops.js';
-import { registerPage } from '../../src/http/page/page-routes.js';
-import { registerPush } from '../../src/http/push-routes.js';
-import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
-import { registerStations } from '../../src/http/stream/stations-list.js';
-import { registerStatus } from '../../src/http/stream/status-routes.js';
-import { registerStreamInfo } from '../../src/http/stream/stream-info-file.js';
+import { PLAYLIST_EXTENSIONS } from '../../src/http/stream/playlists.js';
 import { operations } from '../kit/documents.js';
+import { registerAll } from '../kit/routes.js';
 
 /** Pages for people, and what they are made of. */
 const PAGES = /^\/($|web\/|(listen|embed)\/(?!.*\.json$)|admin(\/?$|\/web\/|\/login$)|docs(\/|$)|favicon\.ico$)/;
@@ -62,22 +53,7 @@ t.test('paths and methods are those of the router', async (t) => {
         served.add(`${each} ${path}`);
     }
   });
-  registerPush(app, {} as never, () => ({ pushBodyBytes: 1 }) as never, {} as never);
-  registerHeard(app, {} as never, () => 1);
-  registerAdmin(app, {} as never, {} as never);
-  registerStatistics(app, {} as never);
-  registerOps(
-    app,
-    { ready: true, metricsType: 'text/plain', metrics: async () => '', cluster: async () => null },
-    {} as never,
-  );
-  registerPage(app, {} as never);
-  registerPlaylists(app, { channels: [{ paths: ['/{mount}'] } as never] }, {} as never);
-  registerStatus(app, {} as never);
-  registerStreamInfo(app, { channels: [] });
-  registerStations(app, { stations: [] } as never);
-  const empty = { openApi: {}, asyncApi: {}, record: {} };
-  registerDocuments(app, async () => empty, {} as never);
+  registerAll(app);
   await app.ready();
   t.teardown(() => app.close());
   t.strictSame([...operations().keys()].sort(), [...served, ...PAST_FASTIFY].sort());

@@ -8,11 +8,14 @@
 
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import fastify from 'fastify';
 import { documents } from '../../src/docs/documents.js';
 import type { Json } from '../../src/docs/json.js';
 import { paths as described } from '../../src/docs/openapi.js';
 import { ANYWHERE, ANYWHERE_BY_STATUS, header, refused } from '../../src/docs/responses.js';
+import { describedRoutes } from '../../src/http/document-routes.js';
 import { PUSH_LIMITS } from './limits.js';
+import { registerAll } from './routes.js';
 
 /** The checked parts of an answer. Names of headers in lower case. */
 interface Answer {
@@ -35,8 +38,15 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: Json }>>;
 }
 
-export const DESCRIBED_LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
-const { openApi, asyncApi } = await documents(DESCRIBED_LIMITS);
+const DESCRIBED_LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
+const app = fastify({ exposeHeadRoutes: false });
+const routes = describedRoutes(app);
+registerAll(app);
+/** As a server makes them. */
+export const DOCUMENTS = await documents(DESCRIBED_LIMITS, routes);
+const { openApi, asyncApi } = DOCUMENTS;
+/** The same paths, written out. */
+export const WRITTEN_PATHS = described(DESCRIBED_LIMITS, routes);
 type Path = Readonly<Record<string, Operation>>;
 const ENCODERS_METHODS = { const: 'GET, POST, OPTIONS' };
 const PREFLIGHT = {
@@ -53,7 +63,7 @@ const PREFLIGHT = {
 
 /** The documented paths, with HEAD and OPTIONS added, which the document describes in words only. */
 const paths: Readonly<Record<string, Path>> = Object.fromEntries(
-  Object.entries(described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>).map(([template, path]) => [
+  Object.entries(WRITTEN_PATHS as Readonly<Record<string, Path>>).map(([template, path]) => [
     template,
     { ...path, ...implied(template, path) },
   ]),

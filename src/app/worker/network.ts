@@ -17,7 +17,7 @@ import { registerAdmin } from '../../http/admin/api.js';
 import { LiveStreams } from '../../http/admin/live-streams.js';
 import type { AdminParts } from '../../http/admin/parts.js';
 import { registerStatistics } from '../../http/admin/statistics-routes.js';
-import { registerDocuments } from '../../http/document-routes.js';
+import { describedRoutes, registerDocuments } from '../../http/document-routes.js';
 import { registerHeard } from '../../http/heard-route.js';
 import { type Ops, registerOps } from '../../http/ops.js';
 import type { PageSite } from '../../http/page/page-site.js';
@@ -130,37 +130,33 @@ export class Network {
   /** Registers the routes of fastify; resolves when requests can be answered. */
   async ready(ops: Omit<Ops, 'cluster'>): Promise<void> {
     const { app } = this.router;
-    const { config } = this.#core;
+    const { config, clock } = this.#core;
+    const described = describedRoutes(app);
     // First: it teaches the router what a playlist is, which then checks every existing route again.
     this.streams.register(app, this.#parts.statuses);
     const rates = this.#pushRates();
     this.#registerPush(rates);
-    const proofs = new AcmeAnswers(config, this.#core.clock);
+    const proofs = new AcmeAnswers(config, clock);
     registerAcme(app, (host, token) => proofs.answer(host, token));
     registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
     registerOps(
       app,
       Object.assign(ops, { cluster: this.#clusterReport() }),
-      new Readiness(() => this.#readinessChannels(), this.#core.clock),
+      new Readiness(() => this.#readinessChannels(), clock),
     );
     this.#registerAdmin(rates);
     registerStatistics(app, {
       access: this.adminAccess,
-      clock: this.#core.clock,
+      clock,
       reader: new StatisticsReader(this.#parts.history, () => config.statistics.answerRows),
       stations: () => countedStations(config),
     });
-    registerPages(app, {
-      config,
-      site: () => this.#site,
-      publicUrl: this.streams.publicUrl,
-      clock: this.#core.clock,
-    });
     registerDocuments(
       app,
-      () => (this.#documents ??= documents(config.limits)),
+      () => (this.#documents ??= documents(config.limits, described)),
       (request) => this.router.notFound(request),
     );
+    registerPages(app, { config, site: () => this.#site, publicUrl: this.streams.publicUrl, clock });
     await this.router.ready();
   }
 

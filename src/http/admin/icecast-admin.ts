@@ -7,9 +7,10 @@ import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastif
 import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import { Refusal } from '../../base/refusal.js';
 import { parameter, plainPath } from '../../base/request-target.js';
+import { icecastActDocs, icecastReadDocs } from '../../docs/admin-docs.js';
 import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
-import { readRoute, refuseOthers } from '../methods.js';
+import { described, readRoute, refuseOthers } from '../methods.js';
 import { ADMIN_ROLE, type AdminUser } from './admin-access.js';
 import { FALLBACK } from './bodies.js';
 import { FORMS, type Members, sendIcecast } from './icecast-answer.js';
@@ -50,6 +51,8 @@ function registerRead(app: FastifyInstance, { access }: AdminParts, name: string
       sendIcecast(reply, form, 'icestats', await read(request));
     readRoute(app, `/admin/${name}${form}`, handler, {
       config: ADMIN_ROLE,
+      // Described where it answers otherwise.
+      docs: form === '' || form === '.json' ? icecastReadDocs(name, form === '.json') : undefined,
       preParsing: async (request, reply) => void (await access.requireIcecast(request, reply, 'read')),
     });
   }
@@ -68,7 +71,7 @@ function registerAct(
     app.route({
       method: ['GET', 'POST'],
       url,
-      config: ADMIN_ROLE,
+      config: described(form === '' ? icecastActDocs(name, ASKED) : undefined, ADMIN_ROLE),
       bodyLimit: 4096,
       preParsing: async (request, reply) => {
         users.set(request, await parts.access.requireIcecast(request, reply, 'operate', name));

@@ -9,7 +9,7 @@ import type { FastifyReply } from 'fastify';
 import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
 import { clientGone, retryLater } from '../../base/refusal.js';
 import { ADMIN_HEADERS, type AdminUser } from './admin-access.js';
-import { LOG, parametersOf } from './bodies.js';
+import { LOG } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
@@ -200,15 +200,25 @@ export class LiveStreams {
 }
 
 export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
-  routes.read('/admin/api/events', async (request, reply) => {
-    if (request.method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.events(reply, routes.userOf(request));
-  });
-  routes.read('/admin/api/log', async (request, reply) => {
-    const { lines } = parametersOf(LOG, request);
-    if (request.method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.log(reply, routes.userOf(request), lines);
-  });
+  const events =
+    'Events `snapshot` ({channels}), then `change` ({channels, gone}) about once a second if something changed; `alive` after 20 seconds without an event.';
+  routes.read(
+    { url: '/admin/api/events', events },
+    { id: 'adminEvents', summary: 'The channels, live' },
+    async (request, _, reply) => {
+      if (request.method === 'HEAD') await reply.headers(HEADERS).send();
+      else await live.events(reply, routes.userOf(request));
+    },
+  );
+  const lines = 'Events `line`: {atMs, process, line}; `alive` after 20 seconds without an event.';
+  routes.read(
+    { url: '/admin/api/log', query: LOG, events: lines },
+    { id: 'adminLog', summary: "The log's lines, live" },
+    async (request, { lines }, reply) => {
+      if (request.method === 'HEAD') await reply.headers(HEADERS).send();
+      else await live.log(reply, routes.userOf(request), lines);
+    },
+  );
 }
 
 /** A closed response no longer emits 'close', so its stream would never end. @throws Refusal unavailable */

@@ -5,8 +5,9 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
+import { actDocs } from '../../docs/admin-docs.js';
 import { auditDone } from '../audit.js';
-import { refuseOthers } from '../methods.js';
+import { described, refuseOthers } from '../methods.js';
 import { refuseForeign } from '../origin.js';
 import { ADMIN_ROLE, wrongForm } from './admin-access.js';
 import { LOGIN_COOKIE } from './admin-logins.js';
@@ -75,10 +76,12 @@ async function logIn(parts: AdminParts, request: FastifyRequest, reply: FastifyR
 
 function registerLogout(app: FastifyInstance, { access, queries, log, isSecure }: AdminParts): void {
   const path = '/admin/logout';
+  const summary = 'End the login of the operator page that the cookie names';
+  const docs = actDocs({ right: [] }, { id: 'adminLogOut', summary });
   app.route({
     method: 'POST',
     url: path,
-    config: ADMIN_ROLE,
+    config: described(docs, ADMIN_ROLE),
     bodyLimit: BODY_BYTES,
     handler: async (request, reply) => {
       // Needs no right: a reload may have removed the user's rights, and the login must end all the same.

@@ -4,12 +4,15 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type * as z from 'zod';
 import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
+import { type ActShape, actDocs, type OperationTexts, type ReadShape, readDocs } from '../../docs/admin-docs.js';
 import { auditDone, auditRefused } from '../audit.js';
-import { refuseOthers } from '../methods.js';
+import { described, refuseOthers } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from './admin-access.js';
+import { bodyOf, parametersOf } from './bodies.js';
 
 const BODY_BYTES = 65_536;
 const JSON_HEADERS = { 'Content-Type': JSON_TYPE };
@@ -20,10 +23,13 @@ export interface Done {
   readonly what: Readonly<Record<string, unknown>>;
   /** Absent: 204. */
   readonly answer?: unknown;
-  readonly status?: number;
 }
 
-export interface Act {
+export interface AdminRead<Query extends z.ZodType> extends ReadShape<Query> {
+  readonly url: string;
+}
+
+export interface Act<Body extends z.ZodType> extends ActShape<Body> {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly right: NeededRight;
@@ -51,37 +57,48 @@ export class AdminRoutes {
   }
 
   /** @param answer returns the value to send as JSON, or undefined if it has sent the answer itself */
-  read(url: string, answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void {
+  read<Query extends z.ZodType>(
+    read: AdminRead<Query>,
+    texts: OperationTexts,
+    answer: (request: FastifyRequest, query: z.output<Query>, reply: FastifyReply) => unknown,
+  ): void {
+    const { url, query } = read;
     this.#addMethods(url, ['GET', 'HEAD']);
     this.#app.route({
       method: ['GET', 'HEAD'],
       url,
-      config: ADMIN_ROLE,
+      config: described(readDocs(read, texts), ADMIN_ROLE),
       preParsing: async (request, reply) => this.#authorize(request, reply, 'read', null),
       handler: async (request, reply) => {
-        const body = await answer(request, reply);
+        const body = await answer(request, (query && parametersOf(query, request)) as z.output<Query>, reply);
         if (body !== undefined) await reply.headers(JSON_HEADERS).send(JSON.stringify(body));
         return reply;
       },
     });
   }
 
-  act({ method, url, right, act }: Act, perform: (request: FastifyRequest, user: AdminUser) => Promise<Done>): void {
+  /** @param perform gets the body by a function, since an unknown channel is refused before it */
+  act<Body extends z.ZodType>(
+    route: Act<Body>,
+    texts: OperationTexts,
+    perform: (request: FastifyRequest, user: AdminUser, body: () => z.output<Body>) => Promise<Done>,
+  ): void {
+    const { method, url, right, act, body, created } = route;
     this.#addMethods(url, [method]);
     this.#app.route({
       method,
       url,
-      config: ADMIN_ROLE,
+      config: described(actDocs(route, texts), ADMIN_ROLE),
       bodyLimit: BODY_BYTES,
       preParsing: async (request, reply) => this.#authorize(request, reply, right, act),
       handler: async (request, reply) => {
         const user = this.userOf(request);
-        const { what, answer, status } = await this.audited(user, act, request.params as object, () =>
-          perform(request, user),
+        const { what, answer } = await this.audited(user, act, request.params as object, () =>
+          perform(request, user, () => bodyOf(body!, request)),
         );
-        if (answer === undefined) return reply.code(status ?? 204).send();
+        if (answer === undefined) return reply.code(204).send();
         return reply
-          .code(status ?? 200)
+          .code(created === undefined ? 200 : 201)
           .headers(JSON_HEADERS)
           .send(JSON.stringify(answer ?? what));
       },

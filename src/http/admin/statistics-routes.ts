@@ -8,6 +8,8 @@ import type { Clock } from '../../base/clock.js';
 import { BOM } from '../../base/csv.js';
 import { queryOf } from '../../base/request-target.js';
 import { measured } from '../../base/watchdog.js';
+import type { RouteDocs } from '../../docs/responses.js';
+import * as docs from '../../docs/statistics-docs.js';
 import { zonedTime } from '../../metadata/time.js';
 import type { StatisticsReader } from '../../statistics/queries.js';
 import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
@@ -27,7 +29,6 @@ export interface StatisticsParts {
 }
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
-const STATISTICS_PATH = '/admin/api/statistics';
 
 /**
  * Parses the query at once, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.
@@ -38,12 +39,7 @@ type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => () => Promis
 export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
   const { access } = parts;
   const turns = new StatisticsTurns();
-  const answers: Readonly<Record<string, StatisticsAnswer>> = {
-    [STATISTICS_PATH]: (query, isCsv) => series(parts, query, isCsv),
-    [`${STATISTICS_PATH}/titles`]: (query, isCsv) => titles(parts, query, isCsv),
-    [`${STATISTICS_PATH}/royalty`]: (query, isCsv) => royalty(parts, query, isCsv),
-  };
-  for (const [path, answer] of Object.entries(answers)) {
+  const serve = (path: string, about: (isCsv: boolean) => RouteDocs, answer: StatisticsAnswer) => {
     for (const isCsv of [false, true]) {
       const handler: RouteHandlerMethod = async (request, reply) => {
         await access.require(request, reply, 'read');
@@ -55,9 +51,13 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
         const { headers, bytes } = compressed(request.raw, whole);
         return reply.headers({ ...headers, 'Content-Type': isCsv ? CSV_TYPE : JSON_TYPE }).send(await bytes());
       };
-      readRoute(app, isCsv ? `${path}.csv` : path, handler, { config: ADMIN_ROLE });
+      readRoute(app, isCsv ? `${path}.csv` : path, handler, { config: ADMIN_ROLE, docs: about(isCsv) });
     }
-  }
+  };
+  const path = '/admin/api/statistics';
+  serve(path, docs.series, (query, isCsv) => series(parts, query, isCsv));
+  serve(`${path}/titles`, docs.titles, (query, isCsv) => titles(parts, query, isCsv));
+  serve(`${path}/royalty`, docs.royalty, (query, isCsv) => royalty(parts, query, isCsv));
 }
 
 function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {

@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
+import { clientModule } from '../../docs/operate.js';
 import { readRoute } from '../methods.js';
 import {
   builtScript,
@@ -41,9 +42,10 @@ export function registerClient(app: FastifyInstance): void {
   });
   const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
   const entry = `${imports}export * from './web/client/client.js';\n`;
-  serveText(app, '/client.js', () => textOf(SCRIPT_TYPE, entry), FOR_ALL);
+  const docs = clientModule('client', 'follow() and attach(), as airsplice/client in Node');
+  serveText(app, '/client.js', () => textOf(SCRIPT_TYPE, entry), FOR_ALL, docs);
   const player = builtScript('web/player.js', 'client/player/player.ts');
-  serveText(app, '/player.js', player, FOR_ALL);
+  serveText(app, '/player.js', player, FOR_ALL, clientModule('player', 'the element airsplice-player'));
   serveText(app, '/web/hls.js', hlsScript, FOR_ALL);
 }
 

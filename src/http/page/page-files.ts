@@ -6,8 +6,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
+import type { RouteDocs } from '../../docs/responses.js';
 import { contentTag } from '../../metadata/etag.js';
 import { CompressibleBody, compressed } from '../compression.js';
 import { readRoute } from '../methods.js';
@@ -61,9 +62,16 @@ export async function sendText({ raw }: FastifyRequest, reply: FastifyReply, fil
 }
 
 /** Registers a path with a text that does not change. @param make called for the first request */
-export function serveText(app: FastifyInstance, url: string, make: () => ServedText, headers: Headers): void {
+export function serveText(
+  app: FastifyInstance,
+  url: string,
+  make: () => ServedText,
+  headers: Headers,
+  docs?: RouteDocs,
+): void {
   let file: ServedText | null = null;
-  readRoute(app, url, async (request, reply) => sendText(request, reply, (file ??= make()), headers));
+  const handler: RouteHandlerMethod = async (request, reply) => sendText(request, reply, (file ??= make()), headers);
+  readRoute(app, url, handler, { docs });
 }
 
 /** A script of the build. @param built its path in dist @param source the path of its entry in src */

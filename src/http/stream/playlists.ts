@@ -76,7 +76,7 @@ export function registerPlaylists(
     const url = `${publicUrl.of(raw)}${path}${safeQueryOf(raw.url!)}`;
     return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
   };
-  publicRoute(app, '/*', ROLE, send, OF_PLAYLIST);
+  publicRoute(app, '/*', ROLE, send, { constraints: OF_PLAYLIST });
 }
 
 /** The path, decoded as by fastify's router, with single slashes as in mounts. "": broken percent-encoding, which fastify refuses. */

@@ -5,8 +5,9 @@
  * Invariant: a flood of requests with different Hosts causes at most MAX_NEW compressions a second, and at most MAX_BODIES bodies are cached.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Clock } from '../../base/clock.js';
+import * as docs from '../../docs/read-docs.js';
 import { formatFacts } from '../../listener/cursor/stream-head.js';
 import { CompressibleBody, compressed } from '../compression.js';
 import { publicRoute, type RouteRole } from '../methods.js';
@@ -44,7 +45,7 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
     (url) => JSON.stringify(url).slice(1, -1),
   );
   const bodies = new Bodies();
-  publicRoute(app, STATIONS_PATH, ROLE, async ({ raw }, reply) => {
+  const handler: RouteHandlerMethod = async ({ raw }, reply) => {
     const url = publicUrl.of(raw);
     const nowMs = clock.now();
     const text = shared.for(reachedAt(url), nowMs);
@@ -56,7 +57,8 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
     if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).headers(headers).send();
     const bytes = await form.bytes();
     return reply.headers({ ...form.headers, ...headers, 'Content-Type': JSON_TYPE }).send(bytes);
-  });
+  };
+  publicRoute(app, STATIONS_PATH, ROLE, handler, { docs: docs.stations });
 }
 
 /** A cache (LRU) of the last body for each URL of the server. */

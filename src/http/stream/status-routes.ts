@@ -3,8 +3,10 @@
  * request, those of all channels once a second (shared-text.ts). Content types have no parameters, since readers compare them as a whole.
  */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { parameter } from '../../base/request-target.js';
+import type { RouteDocs } from '../../docs/responses.js';
+import * as docs from '../../docs/tune-in.js';
 import { escapeMarkup } from '../markup.js';
 import { publicRoute, type RouteRole } from '../methods.js';
 import { publicStats, statusJson } from './icecast-status.js';
@@ -28,8 +30,7 @@ export const NO_STORE: Readonly<Record<string, string>> = {
 const ROLE: RouteRole = { role: 'stream' };
 const JSON_TYPE = 'application/json';
 const XML_TYPE = 'text/xml';
-/** With the same endings as Icecast's other paths below /admin (http/admin/icecast-answer.ts). */
-const PUBLIC_STATS = ['/admin/publicstats', '/admin/publicstats.xml', '/admin/publicstats.xsl'];
+const PUBLIC_STATS = '/admin/publicstats';
 
 interface Answer {
   readonly type: string;
@@ -50,44 +51,49 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     return path === null ? all.for(reached, now()) : render(facts, reached, path);
   };
 
+  const serve = (path: string, answer: (request: FastifyRequest, url: string) => Answer, about?: RouteDocs) => {
+    const handler: RouteHandlerMethod = async (request, reply) => {
+      const { type, text } = answer(request, request.raw.url!);
+      // Sent as bytes, since fastify would add a charset to the type of a string.
+      return reply.headers({ ...NO_STORE, 'Content-Type': type }).send(Buffer.from(text));
+    };
+    publicRoute(app, path, ROLE, handler, { docs: about });
+  };
+  const status = (request: FastifyRequest, url: string) => ofIcecast(icecast, statusJson, request, url);
+  const json = (request: FastifyRequest, url: string) => ({ type: JSON_TYPE, text: status(request, url) });
   const publicXml = (request: FastifyRequest, url: string): Answer => ({
     type: XML_TYPE,
     text: ofIcecast(icecastXml, publicStats, request, url),
   });
 
-  const answers: Readonly<Record<string, (request: FastifyRequest, url: string) => Answer>> = {
-    '/status-json.xsl': (request, url) => ({
-      type: isBare(request) ? XML_TYPE : JSON_TYPE,
-      text: ofIcecast(icecast, statusJson, request, url),
-    }),
-    ...Object.fromEntries(PUBLIC_STATS.map((path) => [path, publicXml])),
-    '/admin/publicstats.json': (request, url) => ({
-      type: JSON_TYPE,
-      text: ofIcecast(icecast, statusJson, request, url),
-    }),
-    '/7.html': (_, url) => ({ type: 'text/html', text: sevenHtml(channelOf(facts.channels, url)) }),
-    '/stats': (request, url) => {
-      const [channel, reached] = [channelOf(facts.channels, url), reachedBy(request)];
-      if (wantsJson(url)) return { type: JSON_TYPE, text: streamJson(channel, facts, reached) };
-      // Without sid and mount some readers expect the elements of the first stream, and some those of the whole server.
-      const isAll = parameter(url, 'sid') === null && parameter(url, 'mount') === null;
-      return { type: XML_TYPE, text: streamXml(channel, facts, reached, isAll ? streams.for(reached, now()) : '') };
-    },
-    '/statistics': (request, url) => {
-      const reached = reachedBy(request);
-      return wantsJson(url)
-        ? { type: JSON_TYPE, text: shoutcast.for(reached, now()) }
-        : { type: XML_TYPE, text: shoutcastXml.for(reached, now()) };
-    },
-    '/nextsongs': (_, url) => ({ type: XML_TYPE, text: nextSongs(channelOf(facts.channels, url)) }),
+  serve(
+    '/status-json.xsl',
+    (request, url) => ({ type: isBare(request) ? XML_TYPE : JSON_TYPE, text: status(request, url) }),
+    docs.statusJson,
+  );
+  serve(PUBLIC_STATS, publicXml, docs.publicStats);
+  // The same endings as Icecast's other paths below /admin have (http/admin/icecast-answer.ts).
+  for (const ending of ['.xml', '.xsl']) serve(`${PUBLIC_STATS}${ending}`, publicXml);
+  serve(`${PUBLIC_STATS}.json`, json, docs.publicStatsJson);
+  const seven = (_: unknown, url: string) => ({ type: 'text/html', text: sevenHtml(channelOf(facts.channels, url)) });
+  serve('/7.html', seven, docs.sevenHtml);
+  const ofStream = (request: FastifyRequest, url: string): Answer => {
+    const [channel, reached] = [channelOf(facts.channels, url), reachedBy(request)];
+    if (wantsJson(url)) return { type: JSON_TYPE, text: streamJson(channel, facts, reached) };
+    // Without sid and mount some readers expect the elements of the first stream, and some those of the whole server.
+    const isAll = parameter(url, 'sid') === null && parameter(url, 'mount') === null;
+    return { type: XML_TYPE, text: streamXml(channel, facts, reached, isAll ? streams.for(reached, now()) : '') };
   };
-  for (const [url, answer] of Object.entries(answers)) {
-    publicRoute(app, url, ROLE, async (request, reply) => {
-      const { type, text } = answer(request, request.raw.url!);
-      // Sent as bytes, since fastify would add a charset to the type of a string.
-      return reply.headers({ ...NO_STORE, 'Content-Type': type }).send(Buffer.from(text));
-    });
-  }
+  serve('/stats', ofStream, docs.stats);
+  const ofServer = (request: FastifyRequest, url: string): Answer => {
+    const reached = reachedBy(request);
+    return wantsJson(url)
+      ? { type: JSON_TYPE, text: shoutcast.for(reached, now()) }
+      : { type: XML_TYPE, text: shoutcastXml.for(reached, now()) };
+  };
+  serve('/statistics', ofServer, docs.serverStatistics);
+  const next = (_: unknown, url: string) => ({ type: XML_TYPE, text: nextSongs(channelOf(facts.channels, url)) });
+  serve('/nextsongs', next, docs.nextSongs);
 }
 
 function wantsJson(url: string): boolean {

@@ -4,8 +4,9 @@
  * channel's page is below it.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
+import * as docs from '../../docs/tune-in.js';
 import { publicRoute, type RouteRole } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { askedMount, type MountStatus } from './mount-status.js';
@@ -20,22 +21,21 @@ export function registerStreamInfo(
   app: FastifyInstance,
   statuses: { readonly channels: readonly MountStatus[] },
 ): void {
-  const routes: Readonly<Record<string, (url: string, channel: string) => MountStatus | undefined>> = {
-    '/streaminfo.json': (url) => {
-      const path = askedMount(url);
-      return statuses.channels.find((each) => hasInfo(each) && (path === null || each.paths.includes(path)));
-    },
-    '/listen/:channelkey/streaminfo.json': (_, key) =>
-      statuses.channels.find((each) => hasInfo(each) && each.mount.facts.key === key),
-  };
-  for (const [path, find] of Object.entries(routes)) {
-    publicRoute(app, path, ROLE, async (request, reply) => {
+  const sending =
+    (find: (url: string, channel: string) => MountStatus | undefined): RouteHandlerMethod =>
+    async (request, reply) => {
       const { channelkey = '' } = request.params as { readonly channelkey?: string };
       const found = find(request.raw.url!, channelkey);
       if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or no information about it.');
       return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
-    });
-  }
+    };
+  const asked = sending((url) => {
+    const path = askedMount(url);
+    return statuses.channels.find((each) => hasInfo(each) && (path === null || each.paths.includes(path)));
+  });
+  publicRoute(app, '/streaminfo.json', ROLE, asked, { docs: docs.streamInfo });
+  const named = sending((_, key) => statuses.channels.find((each) => hasInfo(each) && each.mount.facts.key === key));
+  publicRoute(app, '/listen/:channelkey/streaminfo.json', ROLE, named, { docs: docs.channelStreamInfo });
 }
 
 function hasInfo({ mount }: MountStatus): boolean {
