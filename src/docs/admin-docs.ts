@@ -7,7 +7,6 @@ import {
   content,
   header,
   JSON_TYPE,
-  type More,
   NO_STORE,
   ok,
   operation,
@@ -113,17 +112,17 @@ const ALSO = 'Also with .xml or .xsl after the path.';
 
 /** One of Icecast's own reads: XML as 2.4.4 has it, or JSON. */
 export function icecastReadDocs(name: string, isJson: boolean): RouteDocs {
-  const [id, summary] = [`icecast-${name}`, `Icecast's ${name}`];
+  const [id, summary] = isJson
+    ? [`icecast-${name}-json`, `Icecast's ${name} as JSON`]
+    : [`icecast-${name}`, `Icecast's ${name}`];
   return () => {
     const parameter =
       name === 'listmounts'
         ? inQuery('with_listeners', 'If present, sources contain their listeners (Icecast-KH).')
         : inQuery('mount', 'A mount; listclients requires it.');
     const responses = { ...REFUSED, ...NO_SOURCE, ...ok(isJson ? json({ type: 'object' }) : content(XML_TYPE, TEXT)) };
-    const more: More = { ...(!isJson && { description: ALSO }), parameters: [parameter], security: SECURITY };
-    return isJson
-      ? operation('Admin', `${id}-json`, `${summary} as JSON`, responses, more)
-      : operation('Admin', id, summary, responses, more);
+    const about = isJson ? {} : { description: ALSO };
+    return operation('Admin', id, summary, responses, { ...about, parameters: [parameter], security: SECURITY });
   };
 }
 

@@ -48,7 +48,7 @@ export interface DescribedRoute {
  * Every path, without HEAD and OPTIONS, which would be half of all operations of a generated client: words say what they answer. What bypasses
  * fastify (http/router.ts), and playlists, whose one route is `/*`, are listed here; routes of fastify describe themselves.
  *
- * @param limits of a push and of reads, described in their fields
+ * @param limits of a push and of reads, described in their fields @param routes those of fastify
  */
 export function paths(limits: PushLimits & ReadLimits, routes: readonly DescribedRoute[], all = schemas(limits)): Json {
   const reads = {
@@ -84,7 +84,7 @@ function placeOf(item: Json): number {
 /**
  * Over several turns of the loop: others are served meanwhile.
  *
- * @param limits of a push and of reads, described in their fields @param version of this server
+ * @param limits of a push and of reads, described in their fields @param routes those of fastify @param version of this server
  */
 export async function openApi(
   limits: PushLimits & ReadLimits,

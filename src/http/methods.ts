@@ -63,6 +63,11 @@ export function refuseOthers(
   });
 }
 
+/** The `config` of a route. */
+export function described(docs: RouteDocs | undefined, config: RouteRole = {}): FastifyContextConfig {
+  return docs === undefined ? config : { ...config, docs };
+}
+
 interface ReadMore extends Pick<RouteOptions, 'preParsing'> {
   readonly config?: RouteRole;
   readonly docs?: RouteDocs | undefined;
@@ -84,11 +89,6 @@ export function readRoute(
     handler,
   });
   refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
-}
-
-/** The `config` of a route. */
-export function described(docs: RouteDocs | undefined, config: RouteRole = {}): FastifyContextConfig {
-  return docs === undefined ? config : { ...config, docs };
 }
 
 /** The same for a path that pages of any origin may read: the preflight is answered. */

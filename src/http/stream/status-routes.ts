@@ -51,7 +51,8 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     return path === null ? all.for(reached, now()) : render(facts, reached, path);
   };
 
-  const serve = (path: string, answer: (request: FastifyRequest, url: string) => Answer, about?: RouteDocs) => {
+  type AnswerOf = (request: FastifyRequest, url: string) => Answer;
+  const serve = (path: string, about: RouteDocs | undefined, answer: AnswerOf) => {
     const handler: RouteHandlerMethod = async (request, reply) => {
       const { type, text } = answer(request, request.raw.url!);
       // Sent as bytes, since fastify would add a charset to the type of a string.
@@ -59,41 +60,43 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     };
     publicRoute(app, path, ROLE, handler, { docs: about });
   };
-  const status = (request: FastifyRequest, url: string) => ofIcecast(icecast, statusJson, request, url);
-  const json = (request: FastifyRequest, url: string) => ({ type: JSON_TYPE, text: status(request, url) });
-  const publicXml = (request: FastifyRequest, url: string): Answer => ({
+  const publicXml: AnswerOf = (request, url) => ({
     type: XML_TYPE,
     text: ofIcecast(icecastXml, publicStats, request, url),
   });
 
-  serve(
-    '/status-json.xsl',
-    (request, url) => ({ type: isBare(request) ? XML_TYPE : JSON_TYPE, text: status(request, url) }),
-    docs.statusJson,
-  );
-  serve(PUBLIC_STATS, publicXml, docs.publicStats);
+  serve('/status-json.xsl', docs.statusJson, (request, url) => ({
+    type: isBare(request) ? XML_TYPE : JSON_TYPE,
+    text: ofIcecast(icecast, statusJson, request, url),
+  }));
+  serve(PUBLIC_STATS, docs.publicStats, publicXml);
   // The same endings as Icecast's other paths below /admin have (http/admin/icecast-answer.ts).
-  for (const ending of ['.xml', '.xsl']) serve(`${PUBLIC_STATS}${ending}`, publicXml);
-  serve(`${PUBLIC_STATS}.json`, json, docs.publicStatsJson);
-  const seven = (_: unknown, url: string) => ({ type: 'text/html', text: sevenHtml(channelOf(facts.channels, url)) });
-  serve('/7.html', seven, docs.sevenHtml);
-  const ofStream = (request: FastifyRequest, url: string): Answer => {
+  for (const ending of ['.xml', '.xsl']) serve(`${PUBLIC_STATS}${ending}`, undefined, publicXml);
+  serve(`${PUBLIC_STATS}.json`, docs.publicStatsJson, (request, url) => ({
+    type: JSON_TYPE,
+    text: ofIcecast(icecast, statusJson, request, url),
+  }));
+  serve('/7.html', docs.sevenHtml, (_, url) => ({
+    type: 'text/html',
+    text: sevenHtml(channelOf(facts.channels, url)),
+  }));
+  serve('/stats', docs.stats, (request, url) => {
     const [channel, reached] = [channelOf(facts.channels, url), reachedBy(request)];
     if (wantsJson(url)) return { type: JSON_TYPE, text: streamJson(channel, facts, reached) };
     // Without sid and mount some readers expect the elements of the first stream, and some those of the whole server.
     const isAll = parameter(url, 'sid') === null && parameter(url, 'mount') === null;
     return { type: XML_TYPE, text: streamXml(channel, facts, reached, isAll ? streams.for(reached, now()) : '') };
-  };
-  serve('/stats', ofStream, docs.stats);
-  const ofServer = (request: FastifyRequest, url: string): Answer => {
+  });
+  serve('/statistics', docs.serverStatistics, (request, url) => {
     const reached = reachedBy(request);
     return wantsJson(url)
       ? { type: JSON_TYPE, text: shoutcast.for(reached, now()) }
       : { type: XML_TYPE, text: shoutcastXml.for(reached, now()) };
-  };
-  serve('/statistics', ofServer, docs.serverStatistics);
-  const next = (_: unknown, url: string) => ({ type: XML_TYPE, text: nextSongs(channelOf(facts.channels, url)) });
-  serve('/nextsongs', next, docs.nextSongs);
+  });
+  serve('/nextsongs', docs.nextSongs, (_, url) => ({
+    type: XML_TYPE,
+    text: nextSongs(channelOf(facts.channels, url)),
+  }));
 }
 
 function wantsJson(url: string): boolean {
