@@ -77,8 +77,7 @@ export const LISTENERS = z
     error: `must be at most ${MAX_ROWS} together with limit`,
   });
 export const SESSIONS = z.strictObject({ ...only, limit });
-/** `channel` is accepted, and means nothing. */
-export const WATCHERS = z.strictObject({ channel: filter.channel, limit });
+export const WATCHERS = z.strictObject({ limit });
 export const LOG = z.strictObject({ lines: number(0, 10_000, 100, 'Number of past lines to send first.') });
 
 /** A JSON body; a missing one counts as {}. @throws Refusal bad-request, invalid */
