@@ -48,7 +48,7 @@ const block = blockRow.loose();
 const fallback = fallbackRow.loose();
 const token = tokenRow.loose();
 
-/** Questions to the hub. Its answers: admin-reports.ts. */
+/** Questions to the hub. Its answers: admin-queries.ts. */
 export const HUB_ASKS = {
   cluster: nothing,
   channels: nothing,

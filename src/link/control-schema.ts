@@ -1,7 +1,7 @@
 /** The control messages between hub and workers: one schema for the type of each, and for its check. */
 
 import * as z from 'zod';
-import type { HubQuestion, HubQuestions } from '../admin/admin-reports.js';
+import type { HubQuestion, HubQuestions } from '../admin/admin-queries.js';
 import {
   adminState,
   HUB_ASKS,

@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
-import type { HubQuestion } from '../admin/admin-reports.js';
+import type { HubQuestion } from '../admin/admin-queries.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';

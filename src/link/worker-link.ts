@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
-import type { ProcessQuestion } from '../admin/admin-reports.js';
+import type { ProcessQuestion } from '../admin/admin-schema.js';
 import type { Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';

@@ -11,7 +11,7 @@ import { Refusal } from '../base/refusal.js';
 const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
-/** A token as the hub keeps it (admin/admin-reports.ts). */
+/** A token as the hub keeps it (admin/rows.ts). */
 export interface TokenDigest {
   readonly id: string;
   readonly channel: string;

@@ -3,19 +3,12 @@
  * tokens, fallbacks), which is kept in the store. The one writer of that state: changes run one after the other, and are in force once durable.
  */
 
-import type {
-  AdminBlock,
-  AdminState,
-  ChannelFallback,
-  ChannelSources,
-  ClusterReport,
-  HubQuestion,
-  HubQuestions,
-  MadeToken,
-  SourceReport,
-} from '../../admin/admin-reports.js';
-import { salvageAdmin } from '../../admin/admin-schema.js';
+import type { HubQuestion, HubQuestions } from '../../admin/admin-queries.js';
+import { type AdminState, salvageAdmin } from '../../admin/admin-schema.js';
+import type { ChannelSources, SourceReport } from '../../admin/channel-rows.js';
+import type { ClusterReport } from '../../admin/cluster-report.js';
 import { changed, currentLogins, withEnded, withKey } from '../../admin/logins.js';
+import type { AdminBlock, ChannelFallback, MadeToken } from '../../admin/rows.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import { SerialQueue } from '../../base/serial-queue.js';
 import { SteadyTime } from '../../base/steady-time.js';

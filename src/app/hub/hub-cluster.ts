@@ -1,7 +1,7 @@
 /** Creates the engine of a cluster node: its options, its log lines, its metrics. */
 
 import { readFileSync } from 'node:fs';
-import type { ClusterPlace, ClusterReport } from '../../admin/admin-reports.js';
+import type { ClusterPlace, ClusterReport } from '../../admin/cluster-report.js';
 import { type Clock, WRONG_CLOCK_MS } from '../../base/clock.js';
 import { ClusterTime } from '../../cluster/cluster-time.js';
 import { HeldLog } from '../../cluster/log/held-log.js';

@@ -1,6 +1,6 @@
 /** The clients of all workers, as the hub reaches them: over the links, and by the shared counts. */
 
-import type { ProcessQuestions } from '../../admin/admin-reports.js';
+import type { ProcessQuestions } from '../../admin/admin-schema.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
 import { HubLinks } from '../../link/hub-links.js';

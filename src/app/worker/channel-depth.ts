@@ -1,6 +1,6 @@
 /** The details of one channel, for an operator: the timeline of its sources, and its tape, with titles at their places. */
 
-import type { ChannelDepth, TapeReport, TapeTitle } from '../../admin/admin-reports.js';
+import type { ChannelDepth, TapeReport, TapeTitle } from '../../admin/channel-rows.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { Channel } from '../../channel/channel.js';

@@ -1,6 +1,6 @@
 /** Channels as an operator sees them: what the hub knows of their sources, and what this process knows of titles and listeners (of all processes). */
 
-import type { ChannelReport, ChannelSources } from '../../admin/admin-reports.js';
+import type { ChannelReport, ChannelSources } from '../../admin/channel-rows.js';
 import type { LoadedConfig } from '../../config/load.js';
 import type { MountStatus } from '../../http/stream/mount-status.js';
 import { formatFacts } from '../../listener/cursor/stream-head.js';

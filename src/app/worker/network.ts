@@ -3,7 +3,7 @@
  * the documents. The addresses (addresses.ts) pass connections to these.
  */
 
-import type { AdminQueries } from '../../admin/admin-reports.js';
+import type { AdminQueries } from '../../admin/admin-queries.js';
 import { Counts, Durations } from '../../base/counts.js';
 import { withGetters } from '../../base/getters.js';
 import type { Mount } from '../../channel/mount.js';

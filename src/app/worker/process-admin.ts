@@ -3,19 +3,9 @@
  * processes share (blocks, made tokens, fallbacks) arrives here and is passed to the parts that apply it. Runs only on request.
  */
 
-import {
-  type AdminState,
-  type CrowdReport,
-  type ListenerFilter,
-  type ListenerReport,
-  masked,
-  NO_ADMIN_STATE,
-  type ProcessQuestion,
-  type ProcessQuestions,
-  type RefusalReport,
-  type SessionReport,
-  type WatcherReport,
-} from '../../admin/admin-reports.js';
+import { masked, NO_ADMIN_STATE } from '../../admin/admin-queries.js';
+import type { AdminState, ListenerFilter, ProcessQuestion, ProcessQuestions } from '../../admin/admin-schema.js';
+import type { CrowdReport, ListenerReport, RefusalReport, SessionReport, WatcherReport } from '../../admin/rows.js';
 import { AddressList } from '../../base/ip.js';
 import type { KeptLog } from '../../base/kept-log.js';
 import type { RefusalLog } from '../../base/refusal-log.js';

@@ -3,7 +3,7 @@
  * itself: changes to the engine, encoders to the process of their channels.
  */
 
-import type { AdminQueries } from '../../admin/admin-reports.js';
+import type { AdminQueries } from '../../admin/admin-queries.js';
 import { mergeGetters, withGetters } from '../../base/getters.js';
 import type { Output } from '../../base/output.js';
 import type { Tallies } from '../../base/tallies.js';

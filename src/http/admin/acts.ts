@@ -2,8 +2,8 @@
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { ListenerFilter, MadeToken } from '../../admin/admin-reports.js';
-import { listenerId } from '../../admin/rows.js';
+import type { ListenerFilter } from '../../admin/admin-schema.js';
+import { listenerId, type MadeToken } from '../../admin/rows.js';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { TOKEN_RIGHTS } from '../../config/admin-config.js';

@@ -1,6 +1,7 @@
 /** The reads that need the right `read`: JSON with the present state of all processes. */
 
-import type { ChannelReport, CrowdReport, TokenReport } from '../../admin/admin-reports.js';
+import type { ChannelReport, TokenReport } from '../../admin/channel-rows.js';
+import type { CrowdReport } from '../../admin/rows.js';
 import { Refusal } from '../../base/refusal.js';
 import { NOT_THERE } from '../../docs/admin-docs.js';
 import * as answers from '../../docs/admin-schemas.js';

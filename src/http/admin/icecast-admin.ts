@@ -4,7 +4,8 @@
  */
 
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
-import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
+import type { ChannelReport } from '../../admin/channel-rows.js';
+import type { ListenerReport } from '../../admin/rows.js';
 import { Refusal } from '../../base/refusal.js';
 import { parameter, plainPath } from '../../base/request-target.js';
 import { icecastActDocs, icecastReadDocs } from '../../docs/admin-docs.js';

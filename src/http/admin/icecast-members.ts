@@ -1,6 +1,7 @@
 /** Server, sources and clients with Icecast's element names, in the order of 2.4.4; the listeners within a source as in Icecast-KH. */
 
-import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
+import type { ChannelReport } from '../../admin/channel-rows.js';
+import type { ListenerReport } from '../../admin/rows.js';
 import { icecastTimes } from '../markup.js';
 import type { Members } from './icecast-answer.js';
 

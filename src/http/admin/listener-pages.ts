@@ -3,7 +3,9 @@
  * page, so that few reports are made for a late page.
  */
 
-import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
+import type { AdminQueries } from '../../admin/admin-queries.js';
+import type { ListenerFilter, ProcessQuestions } from '../../admin/admin-schema.js';
+import type { ListenerReport } from '../../admin/rows.js';
 
 /** By the number of the process. */
 type Ranges = ProcessQuestions['listeners']['ask']['ranges'];

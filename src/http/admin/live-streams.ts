@@ -6,7 +6,8 @@
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
+import type { ChannelReport } from '../../admin/channel-rows.js';
+import type { LogLine } from '../../admin/rows.js';
 import { clientGone, retryLater } from '../../base/refusal.js';
 import { ADMIN_HEADERS, type AdminUser } from './admin-access.js';
 import { LOG } from './bodies.js';

@@ -1,7 +1,8 @@
 /** The rest of the server, as the admin interface uses it; wired in app/worker/network.ts. */
 
 import type { IncomingMessage } from 'node:http';
-import type { AdminQueries, ChannelReport } from '../../admin/admin-reports.js';
+import type { AdminQueries } from '../../admin/admin-queries.js';
+import type { ChannelReport } from '../../admin/channel-rows.js';
 import type { Log } from '../../base/log.js';
 import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';

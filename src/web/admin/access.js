@@ -6,11 +6,11 @@ import { confirm, reveal, textOf } from './dialog.js';
 import { list, make, part, say, section, table } from './dom.js';
 import { ago, counted, moment } from './words.js';
 
-/** @typedef {import('../../admin/admin-reports.js').AdminBlock} AdminBlock */
-/** @typedef {import('../../admin/admin-reports.js').TokenReport} TokenReport */
-/** @typedef {import('../../admin/admin-reports.js').RefusalReport} RefusalReport */
-/** @typedef {import('../../admin/admin-reports.js').WatcherReport} WatcherReport */
-/** @typedef {import('../../admin/admin-reports.js').SessionReport} SessionReport */
+/** @typedef {import('../../admin/rows.js').AdminBlock} AdminBlock */
+/** @typedef {import('../../admin/channel-rows.js').TokenReport} TokenReport */
+/** @typedef {import('../../admin/rows.js').RefusalReport} RefusalReport */
+/** @typedef {import('../../admin/rows.js').WatcherReport} WatcherReport */
+/** @typedef {import('../../admin/rows.js').SessionReport} SessionReport */
 
 const EVERY_MS = 3000;
 const SOME = 100;

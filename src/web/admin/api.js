@@ -3,7 +3,7 @@
 
 import { noteDate } from './time.js';
 
-/** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
+/** @typedef {import('../../admin/channel-rows.js').ChannelReport} ChannelReport */
 
 const READ_MS = 10_000;
 /** When the server last answered, unix milliseconds by this device. */

@@ -11,8 +11,8 @@ import { TitlesPanel } from './titles.js';
 import { ago, audienceOf, count, ENDINGS, hlsOf, lagOf, stateOf } from './words.js';
 
 /**
- * @typedef {import('../../admin/admin-reports.js').ChannelReport & import('../../admin/admin-reports.js').ChannelDepth
- *   & import('../../admin/admin-reports.js').CrowdReport
+ * @typedef {import('../../admin/channel-rows.js').ChannelReport & import('../../admin/channel-rows.js').ChannelDepth
+ *   & import('../../admin/rows.js').CrowdReport
  *   & { now: import('../../admin/channel-rows.js').TitleReport | null }} OneChannel
  */
 

@@ -7,7 +7,7 @@ import { list, make, menu, part, say, section, table } from './dom.js';
 import { ago, bytesOf, count, counted, lagOf } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
-/** @typedef {import('../../admin/admin-reports.js').ListenerReport} ListenerReport */
+/** @typedef {import('../../admin/rows.js').ListenerReport} ListenerReport */
 
 const PAGE = 50;
 

@@ -5,7 +5,7 @@ import { make, say } from './dom.js';
 import { Events } from './events.js';
 import { moment } from './words.js';
 
-/** @typedef {import('../../admin/admin-reports.js').LogLine} LogLine */
+/** @typedef {import('../../admin/rows.js').LogLine} LogLine */
 
 const MOST = 500;
 const LEVELS = /** @type {Readonly<Record<string, string>>} */ ({ warn: 'warning' });

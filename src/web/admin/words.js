@@ -3,8 +3,8 @@
 
 import { serverNow } from './time.js';
 
-/** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
-/** @typedef {import('../../admin/admin-reports.js').SourceReport} SourceReport */
+/** @typedef {import('../../admin/channel-rows.js').ChannelReport} ChannelReport */
+/** @typedef {import('../../admin/channel-rows.js').SourceReport} SourceReport */
 
 const NUMBER = new Intl.NumberFormat('en');
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });

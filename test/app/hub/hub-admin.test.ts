@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
-import { NO_ADMIN_STATE } from '../../../src/admin/admin-reports.js';
+import { NO_ADMIN_STATE } from '../../../src/admin/admin-queries.js';
 import { makeCore } from '../../../src/app/core.js';
 import { HubAdmin } from '../../../src/app/hub/hub-admin.js';
 import { Channel } from '../../../src/channel/channel.js';

@@ -1,7 +1,9 @@
 /** A page of the listeners of several processes: all of them once, oldest first, and no process reports more than the page shows. */
 
 import t from 'tap';
-import type { AdminQueries, ListenerReport, ProcessQuestions } from '../../../src/admin/admin-reports.js';
+import type { AdminQueries } from '../../../src/admin/admin-queries.js';
+import type { ProcessQuestions } from '../../../src/admin/admin-schema.js';
+import type { ListenerReport } from '../../../src/admin/rows.js';
 import { allListeners, listenerPage } from '../../../src/http/admin/listener-pages.js';
 import { Random } from '../../kit/random.js';
 

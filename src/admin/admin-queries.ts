@@ -1,4 +1,4 @@
-/** Reports for operators, and their questions, as plain data, in one process and over a link. Times are unix milliseconds. */
+/** Operators' questions, as they are sent in one process and over a link, and the hub's answers to them: plain data. Times are unix milliseconds. */
 
 import type { z } from 'zod';
 import type { Plain } from '../metadata/record-schema.js';
@@ -6,11 +6,6 @@ import type { AdminState, HUB_ASKS, ProcessQuestion, ProcessQuestions } from './
 import type { ChannelDepth, ChannelSources } from './channel-rows.js';
 import type { ClusterReport } from './cluster-report.js';
 import { NO_LOGINS } from './logins.js';
-
-export type * from './admin-schema.js';
-export type * from './channel-rows.js';
-export type * from './cluster-report.js';
-export type * from './rows.js';
 
 export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [], logins: NO_LOGINS };
 
