@@ -60,9 +60,9 @@ export class Tallies {
   readonly #onLook: (() => void)[] = [];
   readonly #onHeard: (() => void)[] = [];
   #isShared = false;
-  /** Called when there is something for `take`; not for counts that only `onLook` sets. */
-  onChange: () => void = () => undefined;
-  readonly #changed = () => this.onChange();
+  /** See `share`; nothing is recorded for `take` before. */
+  #onChange: () => void = () => undefined;
+  readonly #changed = () => this.#onChange();
   /** Counts set by `onLook`, by their names; reported before all others. */
   readonly all = this.tally('all');
   /** Index of the first tally in the next message. */
@@ -106,7 +106,7 @@ export class Tallies {
     this.#peaks.set(key, count);
     if (!this.#isShared) return;
     this.#raised.add(key);
-    this.onChange();
+    this.#onChange();
   }
 
   /** @param look called before each report, to set the counts that are kept in plain fields */
@@ -119,13 +119,17 @@ export class Tallies {
     this.#onHeard.push(heard);
   }
 
-  /** Other processes were connected, or replaced: reports everything from the beginning. */
-  share(): void {
+  /**
+   * Other processes were connected, or replaced: reports everything from the beginning.
+   * @param onChange called when there is something for `take`; not for counts that only `onLook` sets
+   */
+  share(onChange: () => void): void {
     this.#isShared = true;
+    this.#onChange = onChange;
     for (const tally of this.#tallies.values()) tally.share();
     for (const notices of this.#notices.values()) notices.share();
     for (const key of this.#peaks.keys()) this.#raised.add(key);
-    if (this.#raised.size > 0) this.onChange();
+    if (this.#raised.size > 0) onChange();
   }
 
   /** The changes since the last call, or a part of them; null: none. @param max about how many rows */
@@ -151,8 +155,8 @@ export class Tallies {
     for (const [key, count] of peaks as readonly (readonly [PeakKey, number])[])
       if (count > this.peak(key)) this.#peaks.set(key, count);
     for (const [name, rows] of notices) {
-      const { onNotice } = this.notices(name as NoticeName);
-      if (onNotice !== null) for (const [key, amount] of rows) onNotice(key, amount);
+      const known = this.notices(name as NoticeName);
+      for (const [key, amount] of rows) known.hear(key, amount);
     }
     for (const heard of this.#onHeard) heard();
   }

@@ -16,8 +16,7 @@ export class Tally {
   /** Number of keys that are in both maps. */
   #both = 0;
   readonly #onChange: () => void;
-  /** Called when the others' count of a key has changed. */
-  onOthers: ((key: string, count: number) => void) | null = null;
+  readonly #onOthers: ((key: string, count: number) => void)[] = [];
 
   /** @param onChange called when the first change since the last report is recorded */
   constructor(onChange: () => void = () => undefined) {
@@ -96,7 +95,12 @@ export class Tally {
     if (count === 0) this.#others.delete(key);
     else this.#others.set(key, count);
     if (this.#own.has(key)) this.#both += Number(count !== 0) - Number(had);
-    this.onOthers?.(key, count);
+    for (const changed of this.#onOthers) changed(key, count);
+  }
+
+  /** @param changed called when the others' count of a key has changed */
+  onOthers(changed: (key: string, count: number) => void): void {
+    this.#onOthers.push(changed);
   }
 
   forgetOthers(): void {
@@ -115,8 +119,7 @@ export class Notices {
   readonly #remembered: number;
   readonly #onChange: () => void;
   #waiting: Map<string, number> | null = null;
-  /** Called for each event that another process reports. */
-  onNotice: ((key: string, amount: number) => void) | null = null;
+  readonly #onNotice: ((key: string, amount: number) => void)[] = [];
 
   /** @param remembered maximum of keys that wait to be reported @param onChange as in Tally */
   constructor(remembered = 1, onChange: () => void = () => undefined) {
@@ -132,6 +135,16 @@ export class Notices {
     else waiting.set(key, sum);
     if (waiting.size === 1) this.#onChange();
     if (waiting.size > this.#remembered) for (const oldest of waiting.keys()) return void waiting.delete(oldest);
+  }
+
+  /** @param noticed called for each event that another process reports */
+  onNotice(noticed: (key: string, amount: number) => void): void {
+    this.#onNotice.push(noticed);
+  }
+
+  /** Another process reports an event. */
+  hear(key: string, amount: number): void {
+    for (const noticed of this.#onNotice) noticed(key, amount);
   }
 
   /** Records events for the other processes from now on. */

@@ -42,7 +42,7 @@ export class UniqueTally {
     this.#togetherMs = togetherMs;
     this.#ownOf = ownOf;
     for (const [name, count] of tally.ofOthers) this.#onOthers(name, count);
-    tally.onOthers = (name, count) => this.#onOthers(name, count);
+    tally.onOthers((name, count) => this.#onOthers(name, count));
   }
 
   /** Listeners without a connection in this process. */

@@ -65,8 +65,7 @@ export class HubTallies {
     this.#alarm = new TallyAlarm(clock, TALLY_PASS_MS, (nowMs) => this.#sendAll(nowMs));
     this.#alarm.start();
     this.#settledMs = clock.now() + SETTLE_MS;
-    tallies.onChange = this.#onChange;
-    tallies.share();
+    tallies.share(this.#onChange);
     this.#hub = this.#enter({
       isFull: false,
       send: ({ rows, isFirst }) => tallies.apply(rows, isFirst),
@@ -134,8 +133,7 @@ export class HubTallies {
 
   #enter(sender: TallySender): Participant {
     const others = new Tallies(this.#remembered);
-    others.onChange = this.#onChange;
-    others.share();
+    others.share(this.#onChange);
     for (const { own } of sender.isDeaf ? [] : this.#participants.values()) {
       for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
     }

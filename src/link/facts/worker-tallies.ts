@@ -26,14 +26,13 @@ export class WorkerTallies {
     this.#tallies = tallies;
     this.#clock = clock;
     this.#alarm = new TallyAlarm(clock, TALLY_MS, () => this.#send());
-    tallies.onChange = () => this.#alarm.onChange();
   }
 
   /** A new hub, which knows nothing of this process yet. Known counts of others stay until it sends its own. */
   connect(sender: TallySender): void {
     this.#sender = sender;
     this.#alarm.start();
-    this.#tallies.share();
+    this.#tallies.share(() => this.#alarm.onChange());
     this.say();
   }
 

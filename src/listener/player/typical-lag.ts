@@ -84,7 +84,7 @@ export class TypicalLag {
     if (sample === undefined) {
       const tally = this.#tallies.isShared ? this.#tallies.tally(`lag ${channel}`) : null;
       const made: ChannelSample = { passed: 0, stride: 1, lagsMs: [], medianMs: null, isOld: tally !== null, tally };
-      if (tally !== null) tally.onOthers = () => void (made.isOld = true);
+      tally?.onOthers(() => void (made.isOld = true));
       this.#samples.set(channel, (sample = made));
     }
     return sample;

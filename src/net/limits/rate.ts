@@ -41,7 +41,7 @@ export class Rate {
     this.#clock = clock;
     this.#limits = limits;
     this.#notices = notices;
-    notices.onNotice = (key, amount) => this.#change(key, -amount);
+    notices.onNotice((key, amount) => this.#change(key, -amount));
   }
 
   get #perMs(): number {

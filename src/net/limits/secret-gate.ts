@@ -79,7 +79,7 @@ export class SecretGate {
     this.#queuesInAll = tallies.tally('secret queues');
     this.#all = tallies.all;
     this.#right = tallies.notices('right secrets');
-    this.#right.onNotice = (origin) => this.#prove(origin);
+    this.#right.onNotice((origin) => this.#prove(origin));
     tallies.onLook(() => this.#all.set('secrets', this.#waiting));
   }
 

@@ -41,19 +41,19 @@ export class WaitingSecret {
   readonly origin: string;
   readonly compare: CompareSecret;
   readonly onVerdict: OnVerdict;
-  onLeave: ((waiting: WaitingSecret) => void) | null;
+  #onLeave: ((waiting: WaitingSecret) => void) | null;
 
   constructor(origin: string, compare: CompareSecret, onVerdict: OnVerdict, onLeave: (waiting: WaitingSecret) => void) {
     this.origin = origin;
     this.compare = compare;
     this.onVerdict = onVerdict;
-    this.onLeave = onLeave;
+    this.#onLeave = onLeave;
   }
 
   /** The connection has ended: frees the slot, without a verdict. Idempotent. */
   leave(): void {
-    this.onLeave?.(this);
-    this.onLeave = null;
+    this.#onLeave?.(this);
+    this.#onLeave = null;
   }
 }
 
@@ -135,8 +135,7 @@ export class SecretQueue {
       this.#losers.add(loser);
       this.#options.onCount(1);
     } else {
-      loser.onLeave = null;
-      loser.onVerdict('too-many', retrySeconds);
+      refuse(loser, retrySeconds);
       if (loser === waiting) return null;
     }
     return waiting;

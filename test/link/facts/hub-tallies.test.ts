@@ -207,7 +207,7 @@ t.test('notices reach all others once, the hub too', async (t) => {
   const heard: string[] = [];
   const processes = [...joined.all];
   for (const [i, { tallies }] of [...processes, joined].entries()) {
-    tallies.notices('pushes').onNotice = (key, amount) => heard.push(`${i} ${key} ${amount}`);
+    tallies.notices('pushes').onNotice((key, amount) => heard.push(`${i} ${key} ${amount}`));
   }
   processes[1]!.tallies.notices('pushes').add('demo', 2);
   joined.tallies.notices('pushes').add('other', 1);

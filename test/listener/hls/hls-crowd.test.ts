@@ -49,7 +49,7 @@ t.test('who has asked two processes counts once, and no process counts more than
   const clock = new FakeClock();
   const all = [new Tallies(), new Tallies()];
   const [one, two] = all.map((tallies) => new HlsCrowd(clock, tallies, () => 3)) as [HlsCrowd, HlsCrowd];
-  for (const tallies of all) tallies.share();
+  for (const tallies of all) tallies.share(() => undefined);
   const exchange = () => {
     for (const [i, tallies] of all.entries()) {
       const rows = tallies.take(1000);
