@@ -76,8 +76,7 @@ export class Feed {
   readonly #topics = new Map<string, Set<Watcher>>();
   /** The order of all published messages. */
   readonly sequence = new Sequence();
-  /** Called when a listener gets its first watcher, of either timing, and when the last one has gone. */
-  onListenerWatched: ((metaid: string, isWatched: boolean) => void) | null = null;
+  readonly #onListenerWatched: ((metaid: string, isWatched: boolean) => void)[] = [];
   #turn = 0;
   /** Counts for all stations, so that a station that is removed and comes back has new numbers. */
   #changes = 0;
@@ -220,17 +219,22 @@ export class Feed {
 
   /** The metaid need not play yet; the first messages are up to the caller, which has the session. */
   watchListener(metaid: string, sync: Sync, watcher: Watcher): () => void {
-    const wasWatched = this.onListenerWatched !== null && this.#hasWatchers(metaid);
+    const wasWatched = this.#hasWatchers(metaid);
     const end = this.#subscribe(`listener ${sync} ${metaid}`, watcher);
-    if (this.onListenerWatched === null) return end;
-    if (!wasWatched) this.onListenerWatched(metaid, true);
+    if (this.#onListenerWatched.length === 0) return end;
+    if (!wasWatched) for (const changed of this.#onListenerWatched) changed(metaid, true);
     let hasEnded = false;
     return () => {
       if (hasEnded) return;
       hasEnded = true;
       end();
-      if (!this.#hasWatchers(metaid)) this.onListenerWatched?.(metaid, false);
+      if (!this.#hasWatchers(metaid)) for (const changed of this.#onListenerWatched) changed(metaid, false);
     };
+  }
+
+  /** @param changed called when a listener gets its first watcher, of either timing, and when the last one has gone */
+  onListenerWatched(changed: (metaid: string, isWatched: boolean) => void): void {
+    this.#onListenerWatched.push(changed);
   }
 
   /** Whether this listener has watchers in this timing; else nothing needs to be rendered. */

@@ -30,7 +30,7 @@ import { followTime } from './facts/shared-time.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
 import { HlsReceiver } from './hls/hls-receiver.js';
 import { HubRequests } from './hub-requests.js';
-import { WorkerSessions } from './sessions/worker-sessions.js';
+import { type SessionTarget, WorkerSessions } from './sessions/worker-sessions.js';
 import type { LinkedAudio } from './tapes/linked-audio.js';
 import { offerTapes } from './tapes/tape-offer.js';
 import { TapeReceiver } from './tapes/tape-receiver.js';
@@ -63,6 +63,8 @@ export interface WorkerLinkParts {
   onShared?(message: SharedMessage): void;
   /** The keys of TLS tickets, which the next hub continues to use; null: none are known yet. */
   tickets?(): TicketKeys | null;
+  /** See WorkerSessions. Absent: this process has no sessions. */
+  sessions?(): SessionTarget | null;
   /** Answers a request of an operator to this process. */
   onAdmin?(question: ProcessQuestion, ask: AskedProcess['ask']): unknown;
   /** The hub speaks another version of the link, and the connection ends. */
@@ -90,7 +92,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   constructor(parts: WorkerLinkParts) {
     this.#parts = parts;
     this.#alone = new LeftAlone(parts.clock);
-    this.sessions = new WorkerSessions();
+    this.sessions = new WorkerSessions(() => parts.sessions?.() ?? null);
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies, parts.clock);
     this.hls = new HlsReceiver(undefined, { clock: parts.clock, onBad: parts.onError });

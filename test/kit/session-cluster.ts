@@ -61,19 +61,16 @@ export class SessionProcess {
     this.feed.change(
       new Map([['house', CHANNELS.map((key) => ({ key, name: '', station: 'house', timezone: 'UTC' }))]]),
     );
-    this.listenerFeed = new ListenerFeed(this.feed);
-    this.sessions = new Sessions(clock, this.listenerFeed, { keepMs: KEEP_MS, max: 1000, sharedMs });
-    const { feed, sessions } = this;
+    const { feed } = this;
     if (worker > 0) {
-      this.link = new WorkerSessions();
-      this.shared = new SharedSessions({ worker, sessions, feed, clock, link: this.link, onError });
-      this.listenerFeed.shared = this.shared;
+      const link = new WorkerSessions(() => ({ shared: this.shared!, players: this.players!, reports: this.reports }));
+      this.link = link;
+      this.shared = new SharedSessions({ worker, sessions: () => this.sessions, feed, clock, link, onError });
+      this.players = new SharedPlayers(worker, link, clock);
     }
-    this.reports = new HeardReports(sessions, clock, () => REPORT_MS, this.shared);
-    if (this.shared !== null) {
-      this.players = new SharedPlayers(worker, this.link!, clock);
-      this.link!.attach({ shared: this.shared, players: this.players, reports: this.reports });
-    }
+    this.listenerFeed = new ListenerFeed(feed, this.shared);
+    this.sessions = new Sessions(clock, this.listenerFeed, { keepMs: KEEP_MS, max: 1000, sharedMs }, this.shared);
+    this.reports = new HeardReports(this.sessions, clock, () => REPORT_MS, this.shared);
     this.watchers = new Watchers(feed, this.directory, clock, {
       pingMs: 1e9,
       bufferBytes: 65_536,

@@ -110,6 +110,7 @@ export class LinkedWorker {
       },
       onShared: (message) => this.clients.share(message),
       tickets: () => this.clients.tickets.text,
+      sessions: () => this.clients.worker.sessionTarget,
       onReady: () => {
         if (this.#hasBegun) this.clients.catchUp();
         else this.clients.restore();

@@ -15,15 +15,15 @@ import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { ProvenEncoder } from '../../http/ingest/proven.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
-import type { WorkerSessions } from '../../link/sessions/worker-sessions.js';
+import type { SessionTarget } from '../../link/sessions/worker-sessions.js';
 import { Audience } from '../../listener/cursor/audience.js';
 import { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import { ListenerStats, type ListenerStatsOptions } from '../../listener/listener-stats.js';
 import { HeardReports } from '../../listener/sessions/heard-reports.js';
 import { ListenerFeed } from '../../listener/sessions/listener-feed.js';
-import { Sessions } from '../../listener/sessions/sessions.js';
+import { Sessions, type SessionsOptions } from '../../listener/sessions/sessions.js';
 import { SharedPlayers } from '../../listener/sessions/shared-players.js';
-import { SharedSessions } from '../../listener/sessions/shared-sessions.js';
+import { type SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
 import type { HistoryStore } from '../../store/store.js';
 import type { States } from '../../titles/engine.js';
 import { MadeTokens } from '../../titles/made-tokens.js';
@@ -57,7 +57,7 @@ export interface WorkerParts {
   /** How fast encoders are refused. */
   readonly pace: RefusalPace;
   /** Other processes have sessions too. Absent: there are none. */
-  readonly others?: { readonly worker: number; readonly link: WorkerSessions };
+  readonly others?: { readonly worker: number; readonly link: SessionLink };
   /** As in HlsPrivateParts. */
   tokenKey(): Buffer | null;
   /** The processes that answer an operator's requests. */
@@ -72,8 +72,8 @@ export class Worker {
   readonly audience: Audience;
   readonly sessions: Sessions;
   readonly reports: HeardReports;
-  /** Null: there are no other processes. */
-  readonly shared: SharedSessions | null;
+  /** Receives the sessions of other processes; null: there are no others. */
+  readonly sessionTarget: SessionTarget | null;
   readonly listenerStats: ListenerStats;
   /** Listeners of HLS that are only counted. */
   readonly hlsCrowd: HlsCrowd;
@@ -97,9 +97,9 @@ export class Worker {
     const faces = parts.faces.byChannel;
     feed.change(parts.faces.byStation);
     this.#parts = parts;
-    const { listenerFeed, sessions, players, reports, shared } = makeSessions(core, feed, others);
+    const { listenerFeed, sessions, reports, target } = makeSessions(core, feed, others);
     this.sessions = sessions;
-    this.shared = shared;
+    this.sessionTarget = target;
     this.reports = reports;
     this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
     shareListeners(tallies, channels);
@@ -144,14 +144,14 @@ export class Worker {
       audience,
       listenerStats,
       hls,
-      players,
+      players: target?.players ?? null,
       hlsCrowd,
       tokenKey,
       pushes,
       verdicts,
       pace,
       onProven,
-      directory: shared ?? sessions,
+      directory: target?.shared ?? sessions,
       history,
       versionOf: (channel) => states.state(channel).version,
       statuses: new MountStatuses(channels, { feed, audience, listenerStats, hlsCrowd }, config),
@@ -180,7 +180,7 @@ export class Worker {
     this.network.router.tidy(nowMs);
     this.readers.tidy(this.#parts.states);
     this.sessions.purge();
-    this.shared?.tidy();
+    this.sessionTarget?.shared.tidy();
   }
 
   /** The configuration, the faces and the channels have changed in place. @param isHookChanged whether the listener hook is another one */
@@ -214,20 +214,20 @@ export class Worker {
 }
 
 function makeSessions({ config, clock, onError }: Core, feed: Feed, others: WorkerParts['others']) {
-  const listenerFeed = new ListenerFeed(feed);
-  const sessions = new Sessions(clock, listenerFeed, {
+  const shared = others ? new SharedSessions({ ...others, sessions: () => sessions, feed, clock, onError }) : null;
+  const listenerFeed = new ListenerFeed(feed, shared);
+  const options: SessionsOptions = {
     get keepMs() {
       return config.sessions.keepSeconds * 1000;
     },
     max: config.sessions.max,
     ...(others && { sharedMs: () => sharedMs(clock, clock.now()) }),
-  });
-  const shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError }) : null;
-  listenerFeed.shared = shared;
+  };
+  const sessions: Sessions = new Sessions(clock, listenerFeed, options, shared);
   const reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, shared);
   const players = others ? new SharedPlayers(others.worker, others.link, clock) : null;
-  if (players !== null) others!.link.attach({ shared: shared!, players, reports });
-  return { listenerFeed, sessions, shared, reports, players };
+  const target: SessionTarget | null = shared && players && { shared, players, reports };
+  return { listenerFeed, sessions, reports, target };
 }
 
 /** What other processes know of the listeners here. */

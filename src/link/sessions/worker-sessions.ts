@@ -48,18 +48,17 @@ export interface SessionTarget {
 
 export class WorkerSessions implements SessionLink, MessageHandler {
   readonly #reports = new Requests();
-  #target: SessionTarget | null = null;
+  readonly #target: () => SessionTarget | null;
   #writer: SessionWriter | null = null;
   #isReady = false;
 
-  get isOpen(): boolean {
-    return this.#isReady;
+  /** @param target not called before `onReady`; null: this process has no sessions */
+  constructor(target: () => SessionTarget | null) {
+    this.#target = target;
   }
 
-  /** Sets the receiver of the sessions of the others. */
-  attach(target: SessionTarget): void {
-    this.#target = target;
-    if (this.#isReady) this.#onLinked(target);
+  get isOpen(): boolean {
+    return this.#isReady;
   }
 
   /** A new connection to the hub. */
@@ -71,7 +70,9 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   /** The hub knows this worker. */
   onReady(): void {
     this.#isReady = true;
-    if (this.#target !== null) this.#onLinked(this.#target);
+    const target = this.#target();
+    target?.shared.onLinked();
+    target?.players.onLinked();
   }
 
   reportFirst(metaid: string, session: SessionTimes | null): void {
@@ -123,12 +124,13 @@ export class WorkerSessions implements SessionLink, MessageHandler {
       this.#reports.answer(id, verdict);
       return;
     }
-    if (this.#target === null) return;
+    const target = this.#target();
+    if (target === null) return;
     if (isPlayerKey(metaid)) {
-      this.#onPlayer(this.#target.players, type, worker, metaid, message);
+      this.#onPlayer(target.players, type, worker, metaid, message);
       return;
     }
-    const { shared, reports } = this.#target;
+    const { shared, reports } = target;
     switch (type) {
       case LOCATION: {
         const times = readTimes(message);
@@ -166,14 +168,10 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   onClosed(): void {
     this.#isReady = false;
     this.#writer = null;
-    this.#target?.shared.onLost();
-    this.#target?.players.onLost();
+    const target = this.#target();
+    target?.shared.onLost();
+    target?.players.onLost();
     this.#reports.lose(new LinkLost());
-  }
-
-  #onLinked({ shared, players }: SessionTarget): void {
-    shared.onLinked();
-    players.onLinked();
   }
 
   /** Of a private listener of HLS: where it is, and that it has asked another process. */

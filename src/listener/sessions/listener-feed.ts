@@ -15,12 +15,13 @@ import type { SharedSessions } from './shared-sessions.js';
 const TIMINGS: readonly Sync[] = ['audio', 'wire'];
 
 export class ListenerFeed implements SessionOutput {
-  /** Sessions of other processes. Null: this is the only process. */
-  shared: SharedSessions | null = null;
   readonly #feed: Feed;
+  readonly #shared: SharedSessions | null;
 
-  constructor(feed: Feed) {
+  /** @param shared the sessions of other processes; null: this is the only process */
+  constructor(feed: Feed, shared: SharedSessions | null = null) {
     this.#feed = feed;
+    this.#shared = shared;
   }
 
   /** A session has become the current one of its metaid: the channel's following track goes first. */
@@ -31,19 +32,19 @@ export class ListenerFeed implements SessionOutput {
 
   onWritten(session: Session, title: HeardTitle): void {
     this.#now(session, title, 'wire');
-    this.shared?.onWritten(session, title);
+    this.#shared?.onWritten(session, title);
   }
 
   onHeard(session: Session, title: HeardTitle): void {
     this.#now(session, title, 'audio');
-    this.shared?.onHeard(session, title);
+    this.#shared?.onHeard(session, title);
   }
 
   /** A `next` goes out on arrival, without a position. */
   next(view: RecordView, sessions: Sessions): void {
     const { channel } = view.record;
     for (const session of sessions.onChannel(channel)) this.#next(session, view);
-    if (this.shared !== null) for (const session of this.shared.onChannel(channel)) this.#next(session, view);
+    if (this.#shared !== null) for (const session of this.#shared.onChannel(channel)) this.#next(session, view);
   }
 
   #now(session: Session, title: HeardTitle, sync: Sync): void {

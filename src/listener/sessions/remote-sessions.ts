@@ -22,7 +22,7 @@ export interface RemoteSession extends ReportBudget {
 export interface RemoteSessionsParts {
   /** The number of this process. */
   readonly worker: number;
-  readonly sessions: Pick<Sessions, 'get'>;
+  sessions(): Pick<Sessions, 'get'>;
   readonly clock: Clock;
 }
 
@@ -58,7 +58,7 @@ export class RemoteSessions {
   ahead(metaid: string): RemoteSession | null {
     const remote = this.#first.get(metaid);
     if (remote === undefined) return null;
-    const own = this.#parts.sessions.get(metaid);
+    const own = this.#parts.sessions().get(metaid);
     return own === undefined || precedes(remote.location, this.#location(own)) ? remote : null;
   }
 

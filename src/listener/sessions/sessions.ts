@@ -32,8 +32,6 @@ export interface SessionsOptions {
 }
 
 export class Sessions implements SessionDirectory {
-  /** Null: this is the only process. */
-  peers: SessionPeers | null = null;
   readonly #live = new Map<string, Session[]>();
   /** Current sessions by channel: a `next` goes to all of them. */
   readonly #current = new Map<string, Set<Session>>();
@@ -42,15 +40,18 @@ export class Sessions implements SessionDirectory {
   readonly #output: SessionOutput;
   readonly #sharedMs: () => number;
   readonly #options: SessionsOptions;
+  readonly #peers: SessionPeers | null;
   #count = 0;
 
-  constructor(clock: Clock, output: SessionOutput, options: SessionsOptions) {
+  /** @param peers null: this is the only process */
+  constructor(clock: Clock, output: SessionOutput, options: SessionsOptions, peers: SessionPeers | null = null) {
     this.#clock = clock;
     this.#output = output;
     this.#options = options;
+    this.#peers = peers;
     this.#sharedMs = options.sharedMs ?? (() => clock.now());
     this.#gone = new LRUCache({
-      disposeAfter: (_session, metaid) => this.peers?.onChanged(metaid),
+      disposeAfter: (_session, metaid) => this.#peers?.onChanged(metaid),
       max: options.max,
       // Uses our clock, which tests move, without the cache's own debounce.
       perf: { now: () => clock.now() },
@@ -70,7 +71,7 @@ export class Sessions implements SessionDirectory {
     }
     this.#setCurrent(session, true);
     this.#output.onBegan(session);
-    this.peers?.onOpened(session);
+    this.#peers?.onOpened(session);
     return session;
   }
 
@@ -82,7 +83,7 @@ export class Sessions implements SessionDirectory {
     session.move(channel, mount);
     this.#setCurrent(session, isCurrent);
     if (isCurrent && hasMoved) this.#output.onBegan(session);
-    this.peers?.onMoved(session);
+    this.#peers?.onMoved(session);
   }
 
   /** The connection has ended. An older one with the same metaid that still plays is current again. */
@@ -100,8 +101,8 @@ export class Sessions implements SessionDirectory {
       this.#live.delete(session.metaid);
       this.#gone.set(session.metaid, session, { ttl: Math.max(1, this.#options.keepMs) });
     }
-    this.peers?.onChanged(session.metaid);
-    if (newest !== undefined && wasCurrent && this.peers?.isOutranked(newest) !== true) this.resume(newest, session);
+    this.#peers?.onChanged(session.metaid);
+    if (newest !== undefined && wasCurrent && this.#peers?.isOutranked(newest) !== true) this.resume(newest, session);
   }
 
   /** A session of another process has become the current one of its metaid. */

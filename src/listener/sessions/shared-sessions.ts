@@ -44,7 +44,8 @@ export interface SessionLink {
 export interface SharedSessionsParts {
   /** The number of this process. */
   readonly worker: number;
-  readonly sessions: Sessions;
+  /** Those of this process, whose peers these are: not called before both are made. */
+  sessions(): Sessions;
   readonly feed: Feed;
   readonly clock: Clock;
   readonly link: SessionLink;
@@ -60,18 +61,17 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   constructor(parts: SharedSessionsParts) {
     this.#parts = parts;
-    const { sessions, feed, clock, link, onError } = parts;
-    sessions.peers = this;
+    const { feed, clock, link, onError } = parts;
     this.#remote = new RemoteSessions(parts, (metaid) => this.#onRanked(metaid));
     this.#followed = new FollowedSessions(clock, feed, onError, (metaid, isFollowed) =>
       link.follow(metaid, isFollowed),
     );
-    feed.onListenerWatched = (metaid, isWatched) => this.#onWatched(metaid, isWatched);
+    feed.onListenerWatched((metaid, isWatched) => this.#onWatched(metaid, isWatched));
   }
 
   get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined> {
     const remote = this.#remote.ahead(metaid);
-    if (remote === null) return this.#parts.sessions.get(metaid);
+    if (remote === null) return this.#parts.sessions().get(metaid);
     const followed = this.#follow(metaid);
     this.#followed.linger(followed);
     const known = this.#known(followed, remote);
@@ -79,7 +79,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return new Promise((resolve, reject) => {
       this.#followed.awaitPoll(followed, () => {
         const ahead = this.#remote.ahead(metaid);
-        if (ahead === null) resolve(this.#parts.sessions.get(metaid));
+        if (ahead === null) resolve(this.#parts.sessions().get(metaid));
         else {
           const copy = this.#known(followed, ahead);
           if (copy !== null) resolve(copy);
@@ -92,7 +92,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   playing(metaid: string): ReadableSession | undefined {
     const remote = this.#remote.ahead(metaid);
-    if (remote === null) return this.#parts.sessions.playing(metaid);
+    if (remote === null) return this.#parts.sessions().playing(metaid);
     const followed = this.#followed.get(metaid);
     if (!plays(remote.location) || followed === undefined) return undefined;
     return this.#known(followed, remote) ?? undefined;
@@ -150,8 +150,8 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   onChanged(metaid: string): void {
-    const { link, sessions } = this.#parts;
-    link.reportFirst(metaid, sessions.get(metaid) ?? null);
+    const sessions = this.#parts.sessions();
+    this.#parts.link.reportFirst(metaid, sessions.get(metaid) ?? null);
     const followed = this.#followed.get(metaid);
     if (followed === undefined) return;
     const playing = sessions.playing(metaid);
@@ -175,7 +175,8 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** Connected to a hub: reports the sessions of this process; the hub will report those of the others. */
   onLinked(): void {
-    const { link, sessions } = this.#parts;
+    const sessions = this.#parts.sessions();
+    const { link } = this.#parts;
     for (const metaid of sessions.metaids()) link.reportFirst(metaid, sessions.get(metaid) ?? null);
     for (const { metaid } of this.#followed.all()) link.follow(metaid, true);
     this.#remote.onLinked();
@@ -199,7 +200,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** Another session of this metaid may have become the first. */
   #onRanked(metaid: string): void {
-    const { sessions } = this.#parts;
+    const sessions = this.#parts.sessions();
     const own = sessions.playing(metaid);
     const followed = this.#followed.get(metaid);
     if (own !== undefined) {
@@ -223,7 +224,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** Another worker requests the state of our session. */
   onAsk(metaid: string, worker: number): void {
-    const session = this.#parts.sessions.get(metaid);
+    const session = this.#parts.sessions().get(metaid);
     if (session !== undefined) this.#parts.link.state(session, false, worker);
   }
 
@@ -271,7 +272,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   #follow(metaid: string): FollowedSession {
     const followed = this.#followed.get(metaid);
     if (followed !== undefined) return followed;
-    const playing = this.#parts.sessions.playing(metaid);
+    const playing = this.#parts.sessions().playing(metaid);
     const published = playing !== undefined && !this.isOutranked(playing) ? playing : null;
     const begun = this.#followed.begin(metaid, published);
     this.#look(begun);

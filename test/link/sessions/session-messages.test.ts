@@ -29,10 +29,9 @@ function start() {
   const shared = new Proxy({} as never, {
     get: (_, name) => (metaid: string) => void heard.push(`${String(name)} ${metaid}`),
   });
-  const worker = new WorkerSessions();
+  const worker = new WorkerSessions(() => ({ shared, players: shared, reports: { judge: () => 'taken' } }));
   const broken: Error[] = [];
   worker.connect(new LinkConnection(asStream(two.worker), (error) => broken.push(error as Error)));
-  worker.attach({ shared, players: shared, reports: { judge: () => 'taken' } });
   worker.onReady();
   worker.follow(METAID, true);
   const flow = async () => {
