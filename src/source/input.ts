@@ -56,7 +56,7 @@ export class Input implements SourceInput, AlarmHandler {
   readonly #clock: Clock;
   readonly #options: InputOptions;
   readonly #due: AudioDueTime;
-  source!: Source;
+  readonly source: Source;
   /** The latest title in its stream, and its sender; undefined: none. */
   #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
   running = false;
@@ -77,7 +77,7 @@ export class Input implements SourceInput, AlarmHandler {
   #lostReason: string | null = null;
   #isEnded = false;
 
-  constructor(owner: InputOwner, settings: SourceSettings, clock: Clock, options: InputOptions) {
+  constructor(owner: InputOwner, { settings, make }: NextInput, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) =>
       owner.output.onEvent(this.source, event, fields, isOver),
     );
@@ -87,6 +87,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.#clock = clock;
     this.#options = options;
     this.#due = new AudioDueTime(options);
+    this.source = make(this);
   }
 
   get dueMs(): number {

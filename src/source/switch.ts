@@ -77,10 +77,8 @@ export class Switch implements AlarmHandler {
     for (const [i, input] of this.#inputs.own.entries()) input.settings = settings[i]!;
   }
 
-  #make({ settings, make }: NextInput): Input {
-    const input = new Input(this, settings, this.#clock, this.#options);
-    input.source = make(input);
-    return input;
+  #make(next: NextInput): Input {
+    return new Input(this, next, this.#clock, this.#options);
   }
 
   get sources(): readonly Source[] {

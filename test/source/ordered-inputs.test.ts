@@ -51,9 +51,9 @@ function setUp(...names: readonly string[]) {
   };
   const nameOf = (input: Input | null) => (input === null ? null : (input.source as FakeSource).name);
   const make = (name: string) => {
-    const input = new Input(owner, { onDemand: false, lingerMs: 0, returnMs: 0, bitrateKbps: 0 }, clock, options);
-    input.source = new FakeSource(name, name.replace(/\d/, '') as SourceKind, input);
-    return input;
+    const settings = { onDemand: false, lingerMs: 0, returnMs: 0, bitrateKbps: 0 };
+    const source = (input: Input) => new FakeSource(name, name.replace(/\d/, '') as SourceKind, input);
+    return new Input(owner, { settings, make: source }, clock, options);
   };
   const made = names.map(make);
   for (const input of made) inputs.add(input);

@@ -247,6 +247,7 @@ function nameOf({ channel, form, limit, fromMs, beforeMs, etypes, hasBom }: Hist
 }
 
 function makeJob(name: string, page: HistoryRequest, version: number, asker: HistoryReader): Job {
+  // Both are set before the constructor of the promise returns.
   let onDone!: Job['onDone'];
   let onFailed!: Job['onFailed'];
   const body = new Promise<CompressibleBody>((resolve, reject) => {

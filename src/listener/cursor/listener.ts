@@ -34,7 +34,7 @@ export class Listener implements Slotted {
   /** Seconds between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
   heldBackMs: number;
-  /** Null: it has not joined an audience yet. */
+  /** Set once, by the audience that makes both, since the owner is made for a listener. Null: it is in no audience. */
   owner: ListenerOwner | null = null;
   readonly playback: Playback;
   #late: LateBlocks | null = null;
