@@ -48,21 +48,39 @@ export interface AdmissionOptions {
   readonly tallies?: Tallies;
 }
 
+/** What the hook has answered about a listener. */
+interface HookOutcome {
+  /** Null: it may listen. */
+  readonly refusal: Refusal | null;
+  readonly limitMs: number;
+  /** Notifies the hook of its end; null: the hook does not wait for that. */
+  readonly onEnd: ((lastedMs: number) => void) | null;
+}
+
 /** An admitted listener, included in all counts, even while the hook is asked. Released once, by `leave` or `end`. */
 export class Admitted {
-  limitMs: number;
   readonly #onFreed: () => void;
   readonly #audience: Audience;
   #audio: PlayableAudio;
-  /** Called when it is released; set if the hook has allowed it. */
-  onEnd: ((lastedMs: number) => void) | null = null;
+  #limitMs: number;
+  #onEnd: HookOutcome['onEnd'] = null;
 
   constructor(audience: Audience, audio: PlayableAudio, limitMs: number, onFreed: () => void) {
     this.#audience = audience;
     this.#audio = audio;
-    this.limitMs = limitMs;
+    this.#limitMs = limitMs;
     this.#onFreed = onFreed;
     audience.enter(audio);
+  }
+
+  get limitMs(): number {
+    return this.#limitMs;
+  }
+
+  /** The hook has answered. */
+  onAnswer({ limitMs, onEnd }: Pick<HookOutcome, 'limitMs' | 'onEnd'>): void {
+    this.#limitMs = Math.min(this.#limitMs, limitMs);
+    this.#onEnd = onEnd;
   }
 
   /** It waits for the audio of another channel instead, and is counted there. */
@@ -82,7 +100,7 @@ export class Admitted {
   /** Releases it after it has left the audience. */
   readonly end = (lastedMs: number): void => {
     this.#onFreed();
-    this.onEnd?.(lastedMs);
+    this.#onEnd?.(lastedMs);
   };
 }
 
@@ -159,18 +177,34 @@ export class Admission {
   }
 
   /** Asks the hook. Resolves with a refusal, or null if it allows the listener; never rejects. The listener remains counted. */
-  async ask(request: Applicant, admitted: Pick<Admitted, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
+  async ask(request: Applicant, admitted: Admitted): Promise<Refusal | null> {
+    const outcome = await this.#ask(request);
+    admitted.onAnswer(outcome);
+    return outcome.refusal;
+  }
+
+  /** The same for a HEAD, which is not counted: the hook is notified of the end at once. */
+  async askForHead(request: Applicant): Promise<Refusal | null> {
+    const { refusal, onEnd } = await this.#ask(request);
+    onEnd?.(0);
+    return refusal;
+  }
+
+  async #ask(request: Applicant): Promise<HookOutcome> {
     const hook = this.#hook()!;
     const given = request.header('authorization');
     const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
-    if (client !== null) admitted.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
-    admitted.limitMs = Math.min(admitted.limitMs, limitMs);
-    if (this.#options.isBlocked?.(request.address) === true) return notAdmitted();
+    const onEnd = client === null ? null : (lastedMs: number) => hook.gone(caller, client, lastedMs);
+    return { refusal: this.#refusalOf(verdict, request, given !== undefined), limitMs, onEnd };
+  }
+
+  #refusalOf(verdict: HookVerdict['verdict'], { address }: Applicant, hasCredentials: boolean): Refusal | null {
+    if (this.#options.isBlocked?.(address) === true) return notAdmitted();
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
       return retryLater('unavailable', 'Listeners cannot be authorized at the moment.', this.#options.retrySeconds);
-    if (given !== undefined) return notAdmitted();
+    if (hasCredentials) return notAdmitted();
     return new Refusal('unauthorized', 'This mount requires authorization.', {
       headers: { 'WWW-Authenticate': 'Basic realm="airsplice", charset="UTF-8"' },
     });

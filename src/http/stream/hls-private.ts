@@ -155,15 +155,12 @@ export class HlsPrivate {
     return listener !== undefined || players?.has(playerKey(token, mount.path, mount.audio.key)) === true;
   }
 
-  /** The hook is notified of the end at once. */
   async #admitHead(applicant: ListenerRequest, mount: Mount, below: string, token: string): Promise<Admittance> {
     const { admission } = this.#parts;
     const location = admission.room(applicant, mount, below);
     if (location !== null) return { location };
     if (mount.access !== 'hook') return { token };
-    const asking: Pick<Admitted, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
-    const refusal = await admission.ask(applicant, asking);
-    asking.onEnd?.(0);
+    const refusal = await admission.askForHead(applicant);
     if (refusal !== null) throw refusal;
     return { token };
   }

@@ -263,13 +263,10 @@ export class Stream implements AlarmHandler {
     else this.#headOnly(request, mount);
   }
 
-  /** Asks the hook, and notifies it of the end at once. */
   async #askForHead(request: StreamRequest, mount: Mount): Promise<void> {
-    const asking: Pick<Admitted, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
     try {
       request.wait();
-      const refusal = await this.#admission.ask(request, asking);
-      asking.onEnd?.(0);
+      const refusal = await this.#admission.askForHead(request);
       if (refusal !== null) throw refusal;
       if (this.#closed) throw shuttingDown(RETRY_SECONDS);
       if (!request.gone) this.#headOnly(request, mount);
