@@ -11,8 +11,8 @@ export interface ChildParts {
   readonly boot: Boot;
   readonly config: LoadedConfig;
   readonly opened: OpenLog;
-  /** Receives messages that arrive before the work has started. The default closes their sockets. */
-  readonly inbox: { onMessage: ChildWork['onMessage'] };
+  /** Takes the messages that arrive from now on until the work has started. Not called: their sockets are closed. */
+  receive(onMessage: ChildWork['onMessage']): void;
   /** Sends a message to the supervisor. @param onSent called when the socket has left this process */
   send(message: FromChild, socket?: Socket, onSent?: () => void): void;
   /** Ends this process as if the supervisor had asked it to stop. */

@@ -21,7 +21,10 @@ export async function runChild(): Promise<void> {
   // A terminal signals all processes at once; the supervisor passes signals on in the right order.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   let work: ChildWork | null = null;
-  const inbox: ChildParts['inbox'] = { onMessage: (_message, socket) => socket?.destroy() };
+  let receiver: ChildWork['onMessage'] = (_message, socket) => socket?.destroy();
+  const receive: ChildParts['receive'] = (onMessage) => {
+    receiver = onMessage;
+  };
   const end = async (close: () => Promise<void>, graceMs?: number): Promise<void> => {
     if (graceMs !== undefined) setTimeout(leave, graceMs, 0, 'SIGKILL');
     const errors = (await work?.stop(graceMs).catch((error: unknown) => [error])) ?? [];
@@ -30,12 +33,12 @@ export async function runChild(): Promise<void> {
   };
   process.on('message', (message: ToChild, socket?: Socket) => {
     if (message.type === 'boot') {
-      void begin(start, message.boot, inbox, (graceMs) => void end(close, graceMs)).then((begun) => {
+      void begin(start, message.boot, receive, (graceMs) => void end(close, graceMs)).then((begun) => {
         work = begun.work;
         close = begun.close;
       });
     } else if (message.type === 'stop') void end(close, message.graceMs);
-    else if (work === null) inbox.onMessage(message, socket);
+    else if (work === null) receiver(message, socket);
     else work.onMessage(message, socket);
   });
   let close = async (): Promise<void> => undefined;
@@ -60,7 +63,7 @@ function sayAlive(): void {
 async function begin(
   start: (parts: ChildParts) => Promise<ChildWork>,
   boot: Boot,
-  inbox: ChildParts['inbox'],
+  receive: ChildParts['receive'],
   end: (graceMs: number) => void,
 ): Promise<{ work: ChildWork | null; close(): Promise<void> }> {
   let opened: OpenLog | null = null;
@@ -70,7 +73,7 @@ async function begin(
     let work: ChildWork | null = null;
     const graceMs = config.shutdown.graceSeconds * 1000;
     stopWhenBroken(opened, graceMs, () => work);
-    const parts = { boot, config, opened, inbox, send, end: () => end(graceMs) };
+    const parts = { boot, config, opened, receive, send, end: () => end(graceMs) };
     work = await start(parts);
     return { work, close: opened.close };
   } catch (error) {

@@ -45,7 +45,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
       'the hub ended twice within a minute while restoring this tape: the channel begins a new one',
     );
   }
-  const waiting = new HubMessages(parts.inbox);
+  const waiting = new HubMessages(parts.receive);
   const local = new HubSocket();
   local.take('tapes', (socket) => returns.take(socket));
   await local.listen(boot.hub.link);
@@ -166,20 +166,21 @@ class HubProcess implements ChildWork {
 
 /** Keeps the messages that arrive before the hub can handle them. */
 class HubMessages {
-  readonly #inbox: ChildParts['inbox'];
   readonly #kept: (readonly [ToChild, Socket | undefined])[] = [];
   readonly #go: Promise<number>;
+  /** Null: it cannot handle messages yet. */
+  #work: ChildWork | null = null;
 
-  constructor(inbox: ChildParts['inbox']) {
-    this.#inbox = inbox;
+  constructor(receive: ChildParts['receive']) {
     this.#go = new Promise((resolve) => {
-      inbox.onMessage = (message, socket) => {
-        if (message.type === 'go') resolve(message.offers);
+      receive((message, socket) => {
+        if (this.#work !== null) this.#work.onMessage(message, socket);
+        else if (message.type === 'go') resolve(message.offers);
         else {
           socket?.on('error', () => undefined);
           this.#kept.push([message, socket]);
         }
-      };
+      });
     });
   }
 
@@ -190,7 +191,7 @@ class HubMessages {
 
   /** Delivers the kept messages, and all later ones directly. */
   deliver(work: ChildWork): void {
-    this.#inbox.onMessage = (message, socket) => work.onMessage(message, socket);
+    this.#work = work;
     for (const [message, socket] of this.#kept.splice(0)) work.onMessage(message, socket);
   }
 }

@@ -17,17 +17,17 @@ import { ChildReloads } from './reload/child-reloads.js';
 
 /** Starts a worker. Resolves when it accepts connections; rejects if it cannot listen at a port. */
 export async function startWorker(parts: ChildParts): Promise<ChildWork> {
-  const { boot, config, inbox, opened } = parts;
+  const { boot, config, opened, receive } = parts;
   const clock = new SystemClock();
   const core = makeCore(config, clock, opened.log, boot.number);
   let { hub } = boot;
   let work: WorkerProcess | null = null;
-  inbox.onMessage = (message, socket) => {
+  receive((message, socket) => {
     socket?.destroy();
     if (message.type !== 'hub') return;
     hub = message.hub;
     work?.follow(hub);
-  };
+  });
   const accessLog = await openAccessLog(config, core.repeats);
   work = new WorkerProcess(core, hub, { ...parts, clock, accessLog });
   await work.start();
