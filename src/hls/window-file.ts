@@ -102,6 +102,7 @@ export class WindowFile implements WindowObserver {
   close(): void {
     this.#isClosed = true;
     this.#window.unobserve(this);
+    this.#rewind.close();
   }
 
   /** Resolves when the window's present state is written, at latest a second after changes began to wait; null: it is, or that time is over. */
@@ -167,9 +168,7 @@ export class WindowFile implements WindowObserver {
     if (!this.#hasFolder) await this.#enterFolder();
     const names = new Set(segments.map(({ name }) => name));
     let fault: unknown = null;
-    await this.#making(names, () => this.#putAll(segments)).catch((error) => {
-      fault = error;
-    });
+    await this.#making(names, () => this.#putAll(segments)).catch((error) => void (fault = error));
     const facts = segments.map(({ bytes, ...rest }) => ({
       ...rest,
       length: bytes.length,

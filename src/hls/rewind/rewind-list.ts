@@ -24,8 +24,6 @@ const MAX_TITLES = 10_000;
 const [DATE_TOLERANCE_MS, DATE_EVERY] = [2, 16];
 
 export class RewindList {
-  /** Called with the name of each file that is no longer needed. */
-  onDropped: (name: string) => void = () => undefined;
   /** The media sequence number of the first listed segment. */
   from = 0;
   /** Oldest first. */
@@ -40,6 +38,7 @@ export class RewindList {
   readonly #titleLines = new WeakMap<HlsTitle, string>();
   /** The texts of blocks, by number. */
   readonly #blocks = new Map<number, string>();
+  readonly #onDropped = new Set<(name: string) => void>();
   /** Made on first use. */
   #text: string | null = null;
 
@@ -65,6 +64,12 @@ export class RewindList {
   get seconds(): number {
     const [first, last] = [this.at(this.from), this.last];
     return first === undefined || last === undefined ? 0 : (last.startMs - first.startMs) / 1000 + last.micros / 1e6;
+  }
+
+  /** @param dropped called with the name of each file that is no longer needed @returns ends that */
+  onDropped(dropped: (name: string) => void): () => void {
+    this.#onDropped.add(dropped);
+    return () => void this.#onDropped.delete(dropped);
   }
 
   /** Returns the segment with this media sequence number. */
@@ -178,11 +183,11 @@ export class RewindList {
   #drop(count: number): void {
     for (const { name, init } of this.#segments.splice(0, count)) {
       this.#byName.delete(name);
-      this.onDropped(name);
+      for (const dropped of this.#onDropped) dropped(name);
       if (init === null) continue;
       if (--this.#inits.get(init)!.segments > 0) continue;
       this.#inits.delete(init);
-      this.onDropped(init);
+      for (const dropped of this.#onDropped) dropped(init);
     }
   }
 

@@ -27,6 +27,8 @@ export interface RewindNews extends Listing {
 }
 
 export class RewindWriter {
+  /** Another writer has the log from now on. */
+  readonly close: () => void;
   readonly #folder: string;
   readonly #log: RewindLog;
   /** By which segments grow old: a wall clock that jumps ahead removes nothing. */
@@ -47,7 +49,7 @@ export class RewindWriter {
     this.#folder = folder;
     this.#log = log;
     this.#time = new SteadyTime(clock);
-    log.list.onDropped = (name) => this.#dropped.push(name);
+    this.close = log.list.onDropped((name) => this.#dropped.push(name));
   }
 
   has(name: string): boolean {

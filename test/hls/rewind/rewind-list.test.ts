@@ -98,7 +98,7 @@ t.test('its text is that of a list that is made anew, whenever it is asked for',
 t.test('files are needed until a minute behind the list; one that is shared until the last of them', async (t) => {
   const list = new RewindList();
   const gone: string[] = [];
-  list.onDropped = (name) => gone.push(name);
+  const end = list.onDropped((name) => gone.push(name));
   const other = `init-${'b'.repeat(16)}.mp4`;
   for (let i = 1; i <= 40; i++) {
     list.take({ segment: segmentOf(i, list.last, { init: i <= 5 ? other : INIT, isDiscontinuity: i === 6 }) });
@@ -113,6 +113,11 @@ t.test('files are needed until a minute behind the list; one that is shared unti
   t.equal(readPlaylist(list.playlist).segments.length, 1, 'it is never empty');
   list.clear();
   t.ok(list.isEmpty && gone.includes(INIT));
+  const { length } = gone;
+  end();
+  list.take({ segment: segmentOf(1, undefined) });
+  list.clear();
+  t.equal(gone.length, length, 'nothing behind the end');
 });
 
 t.test(
