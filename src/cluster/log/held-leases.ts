@@ -48,7 +48,7 @@ export class HeldLeases {
     const nowMs = Math.floor(this.#beganMs + performance.now());
     const tillMs = nowMs + Math.min(lastsMs, MAX_LEASE_MS);
     let isNews = false;
-    const isTwice = this.#isNameTaken(node, run);
+    const isNameTaken = this.#isNameTaken(node, run);
     setNewest(this.nodes, node, `${this.#wallMs()} ${url} ${run}`, MAX_NODES);
     const answers = leases.map((asked) => {
       const { channel, facts, known } = asked;
@@ -64,7 +64,7 @@ export class HeldLeases {
       const said = owning !== node && version !== known ? (this.#facts.get(channel) ?? '') : '';
       return { node: owning, url: at, epoch, beforeNode, beforeUrl, version, facts: said };
     });
-    return { isNews, answer: { leases: answers, isTwice } };
+    return { isNews, answer: { leases: answers, isNameTaken } };
   }
 
   #isNameTaken(node: string, run: string): boolean {

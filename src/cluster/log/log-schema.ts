@@ -138,8 +138,8 @@ export const ANSWERS = {
   /** In the order of the request. Each is checked by itself, by the node that has asked (../tapes/leases.ts). */
   lease: z.object({
     leases: z.array(z.custom<Lease>()).max(MAX_NAMES).readonly(),
-    /** Another node used the same name a moment ago. The name of this member is that of the message. */
-    isTwice: z.boolean(),
+    /** Another node used the same name a moment ago. */
+    isNameTaken: z.boolean(),
   }),
   last: pairs,
   entriesAfter: z.array(rawEntry),

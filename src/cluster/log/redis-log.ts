@@ -94,7 +94,7 @@ export class RedisLog implements SharedLog {
     const flat = listOf(await this.#redis.run('lease', keys, [node, url, run, lastsMs, staleMs, ...asked])) as string[];
     return {
       leases: leases.map((_, i) => leaseOf(flat.slice(i * LEASE_FIELDS, (i + 1) * LEASE_FIELDS))),
-      isTwice: flat[leases.length * LEASE_FIELDS] === '1',
+      isNameTaken: flat[leases.length * LEASE_FIELDS] === '1',
     };
   }
 

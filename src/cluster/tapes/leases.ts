@@ -128,7 +128,7 @@ export class Leases {
       const answer = await this.#parts.ask(this.#question(leases));
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
-      this.#timesTaken = answer.isTwice ? this.#timesTaken + 1 : 0;
+      this.#timesTaken = answer.isNameTaken ? this.#timesTaken + 1 : 0;
       if (this.#timesTaken > 1) this.#parts.onNameTwice();
       for (const [i, [, leased]] of asked.entries()) {
         this.#onAnswer(leased, leases[i]!, answer.leases[i], askedMs);

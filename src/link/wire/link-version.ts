@@ -11,7 +11,7 @@ import { WireError } from './wire.js';
  * Raised with every change of what goes over a link: frames, messages, plain data in them; of what goes with an encoder's socket (ConnectionPosition,
  * ProvenEncoder); of what is offered with a tape (ChannelPosition). What a rolling restart does then: ../../processes/README.md.
  */
-export const LINK_VERSION = 14;
+export const LINK_VERSION = 15;
 
 const MAGIC = Buffer.from('airsplnk');
 export const GREETING_BYTES = MAGIC.length + 4;

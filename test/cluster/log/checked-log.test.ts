@@ -28,7 +28,7 @@ const HONEST: Readonly<Record<keyof typeof ASKS, unknown>> = {
   commit: { verdict: 'ok', number: 1 },
   lease: {
     leases: [{ node: 'a', url: '', beforeNode: '', beforeUrl: '', epoch: 1, version: 1, facts: '' }],
-    isTwice: false,
+    isNameTaken: false,
   },
   last: [['x', '1 {}']],
   entriesAfter: [{ id: '1-0', fields: { c: 'x' } }],

@@ -28,7 +28,11 @@ function withoutTimes(text: string): string {
 }
 
 /** Epochs of leases, and versions of facts, count from the second in which each was first asked for. */
-function sinceFirst({ leases, isTwice }: LeaseAnswer, first: Map<string, number>, channels: readonly string[]): string {
+function sinceFirst(
+  { leases, isNameTaken }: LeaseAnswer,
+  first: Map<string, number>,
+  channels: readonly string[],
+): string {
   const relative = leases.map((lease, i) => {
     const { node, epoch, version } = lease;
     const channel = channels[i]!;
@@ -36,7 +40,7 @@ function sinceFirst({ leases, isTwice }: LeaseAnswer, first: Map<string, number>
     const since = first.get(channel);
     return { ...lease, epoch: epoch - (since ?? epoch), version: version > 0 ? version - since! : version };
   });
-  return seen([relative, isTwice]);
+  return seen([relative, isNameTaken]);
 }
 
 const seen = (answer: unknown): string => withoutTimes(JSON.stringify(answer));
@@ -224,7 +228,7 @@ t.test('where the clock of the origin is set, no lease ends, and no name is ther
     wallMs += stepMs;
     const answer = await ask('b', 1, 999);
     t.equal(answer.leases[0]?.node, 'a', `${stepMs}: it is still the owner's`);
-    t.equal(answer.isTwice, false);
+    t.equal(answer.isNameTaken, false);
     t.equal(await log.timeMs(), wallMs);
   }
 });
