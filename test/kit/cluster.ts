@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { ClusterTime } from '../../src/cluster/cluster-time.js';
 import type { RedisOptions } from '../../src/cluster/log/redis.js';
 import { RedisLog } from '../../src/cluster/log/redis-log.js';
-import type { SharedLog } from '../../src/cluster/log/shared-log.js';
+import type { OpenSharedLog } from '../../src/cluster/log/shared-log.js';
 import { ClusterEngine, type ClusterOptions } from '../../src/cluster/titles/cluster-engine.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { takeNow } from '../../src/now-playing/effect.js';
@@ -45,7 +45,7 @@ export interface NodeOptions extends Partial<Omit<ClusterOptions, 'node'>>, Part
 /** Resolves when it has joined, or has found that it cannot. @param where the shared log: the URL of Redis, or a connection to it */
 export async function startNode(
   t: Test,
-  where: string | (() => Promise<SharedLog>),
+  where: string | OpenSharedLog,
   name: string,
   options: NodeOptions = {},
 ): Promise<TestNode> {
@@ -65,7 +65,7 @@ export async function startNode(
       logEntries: options.logEntries ?? 1000,
       waitingChanges: options.waitingChanges ?? 100,
     },
-    open: typeof where === 'string' ? () => RedisLog.open({ ...redis, url: where }, prefix) : where,
+    open: typeof where === 'string' ? (onLost) => RedisLog.open({ ...redis, url: where }, prefix, onLost) : where,
     has: options.has ?? (() => true),
     deliver: (channel, change) => {
       delivered.push({ channel, change });

@@ -7,7 +7,7 @@ import { ClusterTime } from '../../cluster/cluster-time.js';
 import { HeldLog } from '../../cluster/log/held-log.js';
 import { RedisLog } from '../../cluster/log/redis-log.js';
 import { answering, RemoteLog } from '../../cluster/log/remote-log.js';
-import type { SharedLog } from '../../cluster/log/shared-log.js';
+import type { OpenSharedLog } from '../../cluster/log/shared-log.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import { askForLog } from '../../cluster/tapes/tape-client.js';
 import type { Difference } from '../../cluster/titles/channel-settings.js';
@@ -46,28 +46,29 @@ function logPlaceOf({ url, origins }: ClusterConfig): ClusterPlace {
 }
 
 /** How this machine reaches the shared log. */
-function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, clock: Clock): () => Promise<SharedLog> {
+function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, clock: Clock): OpenSharedLog {
   const answerMs = cluster.answerSeconds * 1000;
   const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
   if (url !== undefined) {
     const { sentinels, master, prefix, caFile } = cluster;
     const options = { url, sentinels, master, answerMs, ca: pem(caFile) };
-    return () => RedisLog.open(options, prefix);
+    return (onLost) => RedisLog.open(options, prefix, onLost);
   }
   if (origins.length === 0) {
     const held = new HeldLog(Date.now, cluster.logChanges);
-    return () => Promise.resolve(held.open());
+    return (onLost) => Promise.resolve(held.open(onLost));
   }
   const client = { node, secret: tapes!.secret.export(), ca: pem(tapes!.caFile) };
   const alone = new LeftAlone(clock);
   const onBroken = (error: unknown) => alone.note(error);
-  return async () => {
+  return async (onLost) => {
     let reason: unknown;
     for (const origin of origins) {
       const peer = machineAt(origin);
       try {
         if (alone.has(peer)) throw new Error(`the ${peer} violated the protocol and is not asked again for now`);
-        return await answering(new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken }));
+        const stream = await askForLog(origin, client);
+        return await answering(new RemoteLog(stream, answerMs, clock, onLost, { peer, onBroken }));
       } catch (error) {
         reason = error;
       }

@@ -24,9 +24,6 @@ export function checkedLog(log: SharedLog): SharedLog {
     get isLost() {
       return log.isLost;
     },
-    set onLost(onLost: (reason: Error) => void) {
-      log.onLost = onLost;
-    },
     close: (reason) => log.close(reason),
     timeMs: () => checked('its time', ANSWERS.timeMs, log.timeMs()),
     epoch: () => checked('its epoch', ANSWERS.epoch, log.epoch()),

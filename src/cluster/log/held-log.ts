@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
 import { HeldLeases, MAX_CHANNELS, mustHaveRoom, setNewest } from './held-leases.js';
 import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
-import { ANSWER_BYTES, CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
+import { ANSWER_BYTES, CLOSED, LogLost, type OnLogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 const BELLS_KEPT = 20_000;
 /** Maximum of the last values, and of the log, in characters: other machines decide what is in them. */
@@ -39,8 +39,8 @@ export class HeldLog {
   }
 
   /** A connection for one node. */
-  open(): SharedLog {
-    return new HeldLogView(this);
+  open(onLost: OnLogLost = () => undefined): SharedLog {
+    return new HeldLogView(this, onLost);
   }
 
   get timeMs(): number {
@@ -158,12 +158,13 @@ function bytesOf(fields: RawEntry['fields']): number {
 
 class HeldLogView implements SharedLog {
   readonly #held: HeldLog;
+  readonly #onLost: OnLogLost;
   #lost: LogLost | null = null;
   readonly #giveUp = new Set<() => void>();
-  onLost: (reason: Error) => void = () => undefined;
 
-  constructor(held: HeldLog) {
+  constructor(held: HeldLog, onLost: OnLogLost) {
     this.#held = held;
+    this.#onLost = onLost;
   }
 
   get isLost(): boolean {
@@ -174,7 +175,7 @@ class HeldLogView implements SharedLog {
     if (this.#lost !== null) return;
     this.#lost = new LogLost(reason);
     for (const giveUp of this.#giveUp) giveUp();
-    this.onLost(this.#lost);
+    this.#onLost(this.#lost);
   }
 
   timeMs = () => this.#ask(() => this.#held.timeMs);

@@ -13,7 +13,7 @@ import type {
 } from './log-schema.js';
 import { Redis, type RedisOptions, type Reply } from './redis.js';
 import { SCRIPTS } from './scripts.js';
-import type { Pairs, SharedLog } from './shared-log.js';
+import type { OnLogLost, Pairs, SharedLog } from './shared-log.js';
 
 /** The keys of the scripts, in order. */
 const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
@@ -34,17 +34,13 @@ export class RedisLog implements SharedLog {
     this.#keys = KEYS.map((key) => `${prefix}${key}`);
   }
 
-  /** Rejects with RedisLost. @param prefix of all keys */
-  static async open(options: RedisOptions, prefix: string): Promise<RedisLog> {
-    return new RedisLog(await Redis.connect(options, SCRIPTS), prefix);
+  /** Rejects with RedisLost. @param prefix of all keys @param onLost see OpenSharedLog */
+  static async open(options: RedisOptions, prefix: string, onLost?: OnLogLost): Promise<RedisLog> {
+    return new RedisLog(await Redis.connect(options, SCRIPTS, onLost), prefix);
   }
 
   get isLost(): boolean {
     return this.#redis.isLost;
-  }
-
-  set onLost(onLost: (reason: Error) => void) {
-    this.#redis.onLost = onLost;
   }
 
   close(reason?: string): void {

@@ -10,7 +10,7 @@ import { hostOf } from '../../base/ip.js';
 import { messageOf } from '../../net/outbound/message-of.js';
 import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
-import { CLOSED, LogLost } from './shared-log.js';
+import { CLOSED, LogLost, type OnLogLost } from './shared-log.js';
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -48,24 +48,29 @@ export class Redis {
   readonly #scripts = new Map<string, string>();
   /** Why it is lost; null: it is not. */
   #lost: RedisLost | null = null;
-  /** Called once, when it is lost. */
-  onLost: (reason: RedisLost) => void = () => undefined;
+  readonly #onLost: OnLogLost;
 
-  private constructor(asking: Client, waiting: Client, answerMs: number) {
+  private constructor(asking: Client, waiting: Client, answerMs: number, onLost: OnLogLost) {
     this.#asking = asking;
     this.#waiting = waiting;
     this.#answerMs = answerMs;
+    this.#onLost = onLost;
     for (const client of [asking, waiting]) client.on('error', (error: Error) => this.#lose(messageOf(error), error));
   }
 
-  /** Connects and loads the scripts. Rejects with RedisLost. @param scripts by name */
-  static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
-    if (options.sentinels.length === 0) return await Redis.#connectTo(options.url, options, scripts);
+  /** Connects and loads the scripts. Rejects with RedisLost. @param scripts by name @param onLost see OpenSharedLog */
+  static async connect(
+    options: RedisOptions,
+    scripts: Readonly<Record<string, string>>,
+    onLost: OnLogLost = () => undefined,
+  ): Promise<Redis> {
+    const connectTo = (url: string) => Redis.#connectTo(url, options, scripts, onLost);
+    if (options.sentinels.length === 0) return await connectTo(options.url);
     const reasons = new Set<string>();
     // One that is cut off from the others may still name the server before a fail-over.
     for (const sentinel of options.sentinels) {
       try {
-        return await Redis.#connectTo(await masterUrl(sentinel, options), options, scripts);
+        return await connectTo(await masterUrl(sentinel, options));
       } catch (error) {
         reasons.add(messageOf(error));
       }
@@ -77,10 +82,11 @@ export class Redis {
     url: string,
     options: RedisOptions,
     scripts: Readonly<Record<string, string>>,
+    onLost: OnLogLost,
   ): Promise<Redis> {
     const { answerMs } = options;
     const clients = await Promise.all([makeClient(url, options), makeClient(url, options)]);
-    const redis = new Redis(...clients, answerMs);
+    const redis = new Redis(...clients, answerMs, onLost);
     try {
       await within(answerMs, Promise.all(clients.map((client) => client.connect())));
       // A replica that is not promoted yet would refuse every change.
@@ -143,7 +149,7 @@ export class Redis {
     if (this.#lost !== null) return;
     this.#lost = new RedisLost(reason, { cause });
     for (const client of [this.#asking, this.#waiting]) if (client.isOpen) client.destroy();
-    this.onLost(this.#lost);
+    this.#onLost(this.#lost);
   }
 }
 

@@ -24,7 +24,7 @@ import {
   QUESTIONS,
   type RawEntry,
 } from './log-schema.js';
-import { CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
+import { CLOSED, LogLost, type OnLogLost, type OpenSharedLog, type Pairs, type SharedLog } from './shared-log.js';
 
 type LogAsk = keyof typeof QUESTIONS;
 const ASKS = Object.keys(QUESTIONS) as LogAsk[];
@@ -56,22 +56,31 @@ const PART = 65_536;
 /** Fields that a shortened entry keeps at most. */
 const MAX_SHORT = 16;
 
+interface OriginOptions {
+  /** For errors. */
+  readonly peer?: string;
+  /** The origin has sent a bad message, or is silent. */
+  onBroken?(error: unknown): void;
+}
+
 export class RemoteLog implements SharedLog {
   readonly #connection: LinkConnection;
   readonly #control: Control<LogAnswer, LogQuestion>;
   readonly #answerMs: number;
   readonly #requests = new Requests();
+  readonly #onLost: OnLogLost;
   #lost: LogLost | null = null;
-  onLost: (reason: Error) => void = () => undefined;
 
-  /** @param stream to the origin, after its response head @param answerMs time-out of an answer @param peer the origin, for errors */
+  /** @param stream to the origin, after its response head @param answerMs time-out of an answer @param onLost see OpenSharedLog */
   constructor(
     stream: Duplex,
     answerMs: number,
     clock: Clock,
-    { peer = 'the origin', onBroken }: { readonly peer?: string; readonly onBroken?: (error: unknown) => void } = {},
+    onLost: OnLogLost = () => undefined,
+    { peer = 'the origin', onBroken }: OriginOptions = {},
   ) {
     this.#answerMs = answerMs;
+    this.#onLost = onLost;
     let why: unknown;
     const onError = (error: unknown) => {
       why = error;
@@ -126,7 +135,7 @@ export class RemoteLog implements SharedLog {
     this.#lost = new LogLost(`the origin cannot be reached: ${reason}`);
     this.#requests.lose(this.#lost);
     this.#connection.close();
-    this.onLost(this.#lost);
+    this.#onLost(this.#lost);
   }
 }
 
@@ -147,21 +156,21 @@ export async function answering(log: SharedLog): Promise<SharedLog> {
  */
 export async function serveLog(
   stream: Duplex,
-  open: () => Promise<SharedLog>,
+  open: OpenSharedLog,
   clock: Clock,
   onError: (error: unknown) => void,
   peer = 'a machine',
 ): Promise<void> {
+  let connection: LinkConnection | null = null;
   let log: SharedLog;
   try {
-    log = await open();
+    log = await open(() => connection?.close());
   } catch {
     // The node retries, here or at another origin.
     stream.destroy();
     return;
   }
-  const connection = new LinkConnection(stream, onError, { peer, clock });
-  log.onLost = () => connection.close();
+  connection = new LinkConnection(stream, onError, { peer, clock });
   let waiting = 0;
   const answer = async ({ id, ask, args }: LogQuestion) => {
     try {

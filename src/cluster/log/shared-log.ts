@@ -28,14 +28,18 @@ export class LogLost extends Error {
   override readonly name: string = 'LogLost';
 }
 
+/** Called once, when a connection to the log is lost. */
+export type OnLogLost = (reason: Error) => void;
+
+/** Opens a connection to the log. Rejects if it cannot be reached now. @param onLost may be called before this resolves, and if it rejects */
+export type OpenSharedLog = (onLost: OnLogLost) => Promise<SharedLog>;
+
 /**
  * A node's connection to it, which is lost for good with its first failure. All methods reject with LogLost, or with the error that it answers.
  */
 export interface SharedLog {
   readonly isLost: boolean;
-  /** Called once, when it is lost. */
-  onLost: (reason: Error) => void;
-  /** Idempotent. Pending requests reject. @param reason for `onLost` */
+  /** Idempotent. Pending requests reject. @param reason for OnLogLost */
   close(reason?: string): void;
   /** Unix milliseconds by its clock. */
   timeMs(): Promise<number>;

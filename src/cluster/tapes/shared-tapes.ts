@@ -106,7 +106,7 @@ export class SharedTapes {
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       // Without the cluster time it is unknown which of two sessions is newer.
       onSessions: (node, stream) => void (engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
-      onLog: (stream, node) => void serveLog(stream, () => engine.open(), clock, onError, machineOf(node, stream)),
+      onLog: (stream, node) => void serveLog(stream, engine.open, clock, onError, machineOf(node, stream)),
     });
     this.#machines = new OtherMachines({
       clock,

@@ -16,7 +16,7 @@ import type { Store } from '../../store/store.js';
 import { channelRemoved, type Engine } from '../../titles/engine.js';
 import type { ClusterTime } from '../cluster-time.js';
 import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
-import type { SharedLog } from '../log/shared-log.js';
+import type { OpenSharedLog, SharedLog } from '../log/shared-log.js';
 import { LogArrivals, type LogArrivalsParts } from './log-arrivals.js';
 import type { BadEntry, LogBell, LogEntry } from './log-entry.js';
 import { LogPosition } from './log-position.js';
@@ -37,8 +37,7 @@ export interface ClusterOptions {
 
 export interface ClusterEngineParts extends Pick<LogArrivalsParts, 'sequence' | 'onError'> {
   readonly options: ClusterOptions;
-  /** Opens the shared log. Rejects if it cannot be reached now. */
-  open(): Promise<SharedLog>;
+  readonly open: OpenSharedLog;
   readonly store: Store;
   /** The cluster time. @param skewMs how far this machine's clock was last known to be ahead of it */
   makeTime(skewMs: number): ClusterTime;
@@ -58,6 +57,8 @@ export interface ClusterEngineParts extends Pick<LogArrivalsParts, 'sequence' | 
 const RETRY_SECONDS = 2;
 
 export class ClusterEngine implements Engine {
+  /** For another connection to the shared log. */
+  readonly open: OpenSharedLog;
   readonly #parts: ClusterEngineParts;
   readonly #channels = new Map<string, SharedChannel>();
   readonly #link: NodeLink;
@@ -75,6 +76,7 @@ export class ClusterEngine implements Engine {
 
   constructor(parts: ClusterEngineParts) {
     const { options, sequence, onError } = parts;
+    this.open = parts.open;
     this.#parts = parts;
     this.#position = new LogPosition(parts.store);
     this.time = parts.makeTime(this.#position.skewMs);
@@ -136,11 +138,6 @@ export class ClusterEngine implements Engine {
   /** By name; empty while Redis is away. Rejects as Redis does. */
   async nodes(): ReturnType<typeof seenNodes> {
     return this.#log === null ? new Map() : await seenNodes(this.#log, this.time.ms());
-  }
-
-  /** Opens another connection to the shared log. Rejects if it cannot be reached now. */
-  open(): Promise<SharedLog> {
-    return this.#parts.open();
   }
 
   /** Whether the shared log is reached. */

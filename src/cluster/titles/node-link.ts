@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterTime } from '../cluster-time.js';
 import { checkedLog } from '../log/checked-log.js';
 import type { Commit, CommitAnswer } from '../log/log-schema.js';
-import type { SharedLog } from '../log/shared-log.js';
+import type { OpenSharedLog, SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
 import { type BadEntry, type LastValues, type LogBell, type LogEntry, readEntry, readLasts } from './log-entry.js';
 import type { SavedPosition } from './ordered-schema.js';
@@ -23,8 +23,7 @@ export interface Joined {
 }
 
 export interface NodeLinkParts {
-  /** Opens the shared log. Rejects if it cannot be reached now. */
-  open(): Promise<SharedLog>;
+  readonly open: OpenSharedLog;
   position(): SavedPosition;
   channels(): readonly string[];
   /** Whether all channels were configured when the log was read up to this position. */
@@ -204,7 +203,8 @@ export class NodeLink {
     const { open, position, channels, isWhole, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
-      log = checkedLog(await open());
+      // A loss before it has joined rejects below.
+      log = checkedLog(await open((reason) => log !== null && log === this.#log && this.#onLost(reason)));
       const { epoch: mine, seq: mySeq, id } = position();
       for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
       const joining = { epoch: mine, seq: mySeq, id, freshEpoch: randomUUID(), lastStamp: lastStamp() };
@@ -220,7 +220,6 @@ export class NodeLink {
       const joined = (this.#joined = { seq, isOther: epoch !== mine });
       this.#misses = false;
       this.#log = log;
-      log.onLost = (reason) => this.#onLost(reason);
       if (log.isLost || this.#isClosed) throw new Error('the connection was lost');
       onJoined({ log, epoch, isOther: epoch !== mine, last });
       if (goesOn) return;

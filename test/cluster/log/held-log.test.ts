@@ -5,7 +5,7 @@ import { MAX_CHANNELS } from '../../../src/cluster/log/held-leases.js';
 import { HeldLog, MAX_HELD_BYTES } from '../../../src/cluster/log/held-log.js';
 import type { LeaseAnswer } from '../../../src/cluster/log/log-schema.js';
 import { RedisLog } from '../../../src/cluster/log/redis-log.js';
-import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js';
+import { LogLost, type OpenSharedLog, type SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { allUntil, benchOf, startNode } from '../../kit/cluster.js';
 import { askedLease, commitOf, joining, leaseQuestion } from '../../kit/log-questions.js';
 import { pause } from '../../kit/pause.js';
@@ -180,9 +180,9 @@ t.test('the contract', async (t) => {
   let isAway = false;
   let held = new HeldLog();
   const ways = new Set<SharedLog>();
-  const open = async () => {
+  const open: OpenSharedLog = async (onLost) => {
     if (isAway) throw new LogLost('away');
-    const way = held.open();
+    const way = held.open(onLost);
     ways.add(way);
     return way;
   };
@@ -198,8 +198,8 @@ t.test('the contract', async (t) => {
 t.test('one that has begun anew is filled from the nodes', async (t) => {
   let held = new HeldLog();
   const ways: SharedLog[] = [];
-  const open = async () => {
-    const way = held.open();
+  const open: OpenSharedLog = async (onLost) => {
+    const way = held.open(onLost);
     ways.push(way);
     return way;
   };

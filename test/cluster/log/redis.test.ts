@@ -116,9 +116,10 @@ t.test('where one of its two connections fails, the other one does not stay', as
 
 t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) => {
   const server = await RedisServer.start(t);
-  const redis = await Redis.connect({ ...OPTIONS, answerMs: 300, url: server.url }, SCRIPTS);
   const reasons: Error[] = [];
-  redis.onLost = (reason) => reasons.push(reason);
+  const redis = await Redis.connect({ ...OPTIONS, answerMs: 300, url: server.url }, SCRIPTS, (reason) =>
+    reasons.push(reason),
+  );
   await t.rejects(redis.ask(['NONSENSE']), { message: /^ERR / }, 'an error that it answers');
   t.equal(redis.isLost, false, 'is no loss');
   server.stop();

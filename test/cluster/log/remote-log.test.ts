@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { SystemClock } from '../../../src/base/clock.js';
 import { HeldLog } from '../../../src/cluster/log/held-log.js';
 import { RemoteLog, serveLog } from '../../../src/cluster/log/remote-log.js';
-import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js';
+import { LogLost, type OnLogLost, type OpenSharedLog, type SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { askForLog } from '../../../src/cluster/tapes/tape-client.js';
 import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
 import { LinkConnection } from '../../../src/link/wire/link-connection.js';
@@ -58,7 +58,7 @@ class Origin {
       onLog: (stream) =>
         void serveLog(
           stream,
-          () => this.open(),
+          (onLost) => this.open(onLost),
           clock,
           (error) => this.errors.push(error),
         ),
@@ -72,16 +72,16 @@ class Origin {
     this.#server = null;
   }
 
-  open = async (): Promise<SharedLog> => {
-    const way = this.held.open();
+  open: OpenSharedLog = async (onLost) => {
+    const way = this.held.open(onLost);
     this.ways.push(way);
     return way;
   };
 
   /** As a node without Redis comes to it. */
-  connect = async (answerMs = ANSWER_MS): Promise<SharedLog> => {
+  connect = async (onLost?: OnLogLost, answerMs = ANSWER_MS): Promise<SharedLog> => {
     const stream = await askForLog(`http://127.0.0.1:${this.port}`, { secret: SECRET, node: 'edge' });
-    return new RemoteLog(stream, answerMs, clock);
+    return new RemoteLog(stream, answerMs, clock, onLost);
   };
 }
 
@@ -120,13 +120,12 @@ t.test(
 
 t.test('what goes wrong is over soon', async (t) => {
   const origin = await Origin.start(t);
-  const log = await origin.connect();
+  const reasons: Error[] = [];
+  const log = await origin.connect((reason) => reasons.push(reason));
   t.ok((await log.timeMs()) > 0);
   t.same(await log.last(['none']), []);
 
   t.comment('what the origin itself loses its connection loses');
-  const reasons: Error[] = [];
-  log.onLost = (reason) => void reasons.push(reason);
   const waits = log.entriesAfter(0, 10, 5000);
   origin.ways[0]!.close();
   await t.rejects(waits, LogLost, 'who waits at it is told');
@@ -135,7 +134,7 @@ t.test('what goes wrong is over soon', async (t) => {
   await t.rejects(log.timeMs(), LogLost);
 
   t.comment('an origin that says nothing');
-  const silent = await origin.connect(SILENT_MS);
+  const silent = await origin.connect(undefined, SILENT_MS);
   origin.ways[1]!.timeMs = () => new Promise(() => undefined);
   await t.rejects(awaited(silent.timeMs(), SILENT_MS + 1000), LogLost, 'is given up');
 

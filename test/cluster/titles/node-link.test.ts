@@ -14,8 +14,8 @@ t.test('a log that does not wait for entries, as a server that is none of Redis'
   const lost: string[] = [];
   let asked = 0;
   const link = new NodeLink({
-    open: async () => {
-      const log: SharedLog = held.open();
+    open: async (onLost) => {
+      const log: SharedLog = held.open(onLost);
       log.entriesAfter = async () => {
         asked++;
         return [];

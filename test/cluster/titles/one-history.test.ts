@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import { HeldLog } from '../../../src/cluster/log/held-log.js';
-import type { SharedLog } from '../../../src/cluster/log/shared-log.js';
+import type { OpenSharedLog, SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { changeSilently, correctNow } from '../../../src/now-playing/effect.js';
 import { makeTrack } from '../../../src/now-playing/repeat.js';
 import { allUntil, play, startNode, type TestNode } from '../../kit/cluster.js';
@@ -32,9 +32,9 @@ class Way {
     this.#log?.close();
   }
 
-  open = async (): Promise<SharedLog> => {
+  open: OpenSharedLog = async (onLost) => {
     if (this.isCut) throw new Error('it is cut');
-    this.#log = this.#held().open();
+    this.#log = this.#held().open(onLost);
     this.wrap(this.#log);
     return this.#log;
   };

@@ -137,15 +137,14 @@ t.test('a Redis that changes its key too often is left, one that answers is not'
   t.teardown(() => server.close());
   const url = `rediss://localhost:${(server.address() as AddressInfo).port}`;
   const options = { url, sentinels: [], master: '', answerMs: 60_000, ca: Buffer.from(ONE.cert) };
-  const connected = Redis.connect(options, {});
+  const reasons: string[] = [];
+  const connected = Redis.connect(options, {}, ({ message }) => reasons.push(message));
   await until(() => sockets.length === 2, 5000);
   // Which of them asks is not known before it does.
   const made = sockets.map((socket) => keyUpdater(socket, 'server', '*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n'));
   const asked = await Promise.race(made);
   for (const one of made) one.catch(() => undefined);
   const redis = await connected;
-  const reasons: string[] = [];
-  redis.onLost = (reason) => void reasons.push(reason.message);
   const all = MAX_SILENT_RECORDS;
   const pings = Array.from({ length: 2 * all }, () => redis.ask(['PING']));
   asked.socket.write(asked.updates(MAX_KEY_UPDATES, true));
