@@ -183,8 +183,8 @@ stations: { house: { channels: { ${keys.map((key) => `${key}: ${channel}`).join(
       model.busy = false;
       if (random.chance(0.02)) streams[random.int(0, streams.length - 1)]!.come(t, port);
       if (random.chance(0.1)) {
-        const goOnMs = performance.now() + random.int(50, 500);
-        while (sentCount < end && performance.now() < goOnMs) await pause(10);
+        const resumeMs = performance.now() + random.int(50, 500);
+        while (sentCount < end && performance.now() < resumeMs) await pause(10);
       }
     }
   };

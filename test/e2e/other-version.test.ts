@@ -42,7 +42,7 @@ const watch = (t: Test, { port }: Machine) =>
 const pids = (machine: Machine) => machine.children.map(({ pid }) => pid);
 
 /** Each of them hears more. */
-async function goOn(players: Iterable<Player>): Promise<void> {
+async function allContinue(players: Iterable<Player>): Promise<void> {
   for (const player of players) {
     const { audioBytes } = player;
     await player.until((p) => p.audioBytes > audioBytes + 32_000);
@@ -132,14 +132,14 @@ t.test('a restart with another version of the messages is none', async (t) => {
   );
   await until(() => machine.children.length === 1 + WORKERS, RESTARTED_MS);
   t.strictSame(pids(machine), before, 'the old ones go on');
-  await goOn(players.values());
+  await allContinue(players.values());
   t.equal(await machine.push('still', 'studio'), 200);
   await watching.has(1);
   t.equal(machine.logged('the restart failed: the old processes keep running'), 1);
 
   program.mend();
   t.match(await program.restart(machine.config), { code: 0 }, 'and the next one is one');
-  await goOn(players.values());
+  await allContinue(players.values());
   t.notOk([...players.values()].some(({ closed }) => closed));
   t.equal(watching.code, 0);
 });
@@ -158,7 +158,7 @@ t.test('a program that was replaced without a restart: what dies comes as the ne
     RESTARTED_MS,
     () => machine.news,
   );
-  await goOn([players.get(other!)!]);
+  await allContinue([players.get(other!)!]);
   t.equal(await machine.push('still', 'studio'), 200);
   t.equal(machine.logged(WAITS), 1);
   // The new hub can: the other worker ends, and comes as the new one.

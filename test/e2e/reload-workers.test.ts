@@ -85,7 +85,7 @@ class Changing {
 const everywhere = <T>(value: T): T[] => Array(WORKERS).fill(value);
 
 /** Each of them hears more, in whole frames. */
-async function goOn(t: Test, players: Iterable<Player>): Promise<void> {
+async function allContinue(t: Test, players: Iterable<Player>): Promise<void> {
   for (const player of players) {
     const { audioBytes } = player;
     await player.until((p) => p.audioBytes > audioBytes + 48_000, RESTARTED_MS);
@@ -200,7 +200,7 @@ t.test(
           .once('connect', () => resolve(null)),
       );
     t.match(await refused(), { code: 'ECONNREFUSED' }, 'the address that went');
-    await goOn(t, players);
+    await allContinue(t, players);
     t.notOk(encoder.closed, 'the encoder was not cut');
     for (const each of watching) t.equal(each.code, 0);
     const metrics = await (await fetch(`${machine.server.base}/metrics`)).text();
@@ -238,7 +238,7 @@ t.test('an encoder over TLS, whose bytes a worker passes on', async (t) => {
   const after = before.replaceAll('one.', 'two.');
   const { code, err } = await changing.reload({ addresses: [after], studio: 'name: Night,', more: ['come'] });
   t.equal(code, 0, err);
-  await goOn(t, players);
+  await allContinue(t, players);
   t.notOk(encoder.isClosed);
   for (const pid of changing.machine.pidsOf('worker')) {
     const socket = tls.connect({ socket: await connectTo(pid, secure), ca: readFileSync(`${PEM}two.cert.pem`) });
@@ -270,7 +270,7 @@ t.test('what one process cannot have is had by none; afterwards it can', async (
   t.equal(code, 0, err);
   t.same(await changing.statuses('/come.m3u', taken), everywhere(200));
   t.same(await changing.statuses('/come.m3u', second), everywhere(200), 'another host at the same port');
-  await goOn(t, players);
+  await allContinue(t, players);
 
   // One that is started later has the same ports.
   const [killed] = machine.pidsOf('worker');
@@ -337,7 +337,7 @@ t.test('what needs a restart is refused and named; with --restart it is one', as
   // Old ones cannot take what they cannot change: they go on, and hold nobody up.
   const { code, err } = await changing.reload({ top, more: ['come', 'more'] });
   t.equal(code, 0, err);
-  await goOn(t, players);
+  await allContinue(t, players);
 
   const own = await airsplice(['check', machine.config]);
   t.equal(own.code, 0);
@@ -364,7 +364,7 @@ t.test('workers of before a restart take it too', async (t) => {
     await player.until(({ closed }) => closed, RESTARTED_MS);
     t.equal(strayBytes(player.audio), 0, 'it ends with a whole frame');
   }
-  await goOn(t, players);
+  await allContinue(t, players);
 });
 
 t.test('processes that know other steps: a rolling restart with the new text', async (t) => {
@@ -383,5 +383,5 @@ t.test('processes that know other steps: a rolling restart with the new text', a
     async () => (await fetch(`${machine.server.base}/come.m3u`, { headers: { connection: 'close' } })).status === 200,
     RESTARTED_MS,
   );
-  await goOn(t, players);
+  await allContinue(t, players);
 });

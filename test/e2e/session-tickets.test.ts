@@ -49,7 +49,7 @@ class Sessions {
     }
   }
 
-  async goOn(port: number, times = 4): Promise<boolean> {
+  async resume(port: number, times = 4): Promise<boolean> {
     for (const version of VERSIONS) {
       for (let i = 0; i < times; i++) {
         if ((await client(port, version, '-sess_in', this.#file(version))) !== 'Reused') return false;
@@ -110,7 +110,7 @@ t.test('two workers', { skip: missing('openssl') }, async (t) => {
   });
   const sessions = new Sessions(t);
   await sessions.make(t, machine.port);
-  t.ok(await sessions.goOn(machine.port), 'in all workers');
+  t.ok(await sessions.resume(machine.port), 'in all workers');
   for (const version of VERSIONS) {
     const session = await sessionOf(machine.port, version);
     t.same(await atEachWorker(t, machine, session, version), [true, true], `${version}, each worker`);
@@ -120,7 +120,7 @@ t.test('two workers', { skip: missing('openssl') }, async (t) => {
 
   put('two');
   await until(() => machine.logged('certificate renewed') === 2, RESTARTED_MS);
-  t.ok(await sessions.goOn(machine.port), 'with a new certificate');
+  t.ok(await sessions.resume(machine.port), 'with a new certificate');
 
   machine.server.child.kill('SIGUSR2');
   await until(
@@ -128,13 +128,13 @@ t.test('two workers', { skip: missing('openssl') }, async (t) => {
     RESTARTED_MS,
     () => machine.news,
   );
-  t.ok(await sessions.goOn(machine.port), 'with another hub and other workers');
+  t.ok(await sessions.resume(machine.port), 'with another hub and other workers');
 
   const [hub] = machine.pidsOf('hub');
   process.kill(hub!, 'SIGKILL');
   await until(() => machine.pidsOf('hub').some((pid) => pid !== hub), RESTARTED_MS);
   await until(async () => (await fetch(`${machine.server.base}/readyz`)).ok, RESTARTED_MS);
-  t.ok(await sessions.goOn(machine.port), 'the hub was killed');
+  t.ok(await sessions.resume(machine.port), 'the hub was killed');
   t.notMatch(machine.server.out + machine.server.err, /[A-Za-z0-9+/]{64}/, 'no key is logged');
 });
 
@@ -151,15 +151,15 @@ t.test('two machines', { skip: noRedis || missing('openssl') }, async (t) => {
   const one = await start('one', ports[0]);
   const sessions = new Sessions(t);
   await sessions.make(t, ports[0]);
-  t.ok(await sessions.goOn(ports[0]));
+  t.ok(await sessions.resume(ports[0]));
   await start('two', ports[1]);
-  await until(() => sessions.goOn(ports[1], 1), RESTARTED_MS);
-  t.ok(await sessions.goOn(ports[1]), 'on the machine that came later');
-  t.ok(await sessions.goOn(ports[0]), 'and on the one before');
+  await until(() => sessions.resume(ports[1], 1), RESTARTED_MS);
+  t.ok(await sessions.resume(ports[1]), 'on the machine that came later');
+  t.ok(await sessions.resume(ports[0]), 'and on the one before');
 
   await one.end();
-  t.ok(await sessions.goOn(ports[1]), 'the machine that made them has gone');
+  t.ok(await sessions.resume(ports[1]), 'the machine that made them has gone');
   await one.start();
-  await until(() => sessions.goOn(ports[0], 1), RESTARTED_MS);
-  t.ok(await sessions.goOn(ports[0]), 'and takes those that stand there when it comes back');
+  await until(() => sessions.resume(ports[0], 1), RESTARTED_MS);
+  t.ok(await sessions.resume(ports[0]), 'and takes those that stand there when it comes back');
 });

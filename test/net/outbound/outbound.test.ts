@@ -127,14 +127,14 @@ t.test('a FIN behind unread bytes: however the body is held back, no byte of it 
           if (wasPaused) t.fail(`${name}: handed on while paused`);
           wasPaused = true;
           exchange.outbound.pause();
-          const goOn = () => {
+          const resume = () => {
             wasPaused = false;
             exchange.outbound.resume();
           };
           // Behind the head all is on its way, and the FIN behind it, before the first piece is read.
-          if (exchange.parts.length === 0) void until(() => hasFinished, 5000).then(goOn);
-          else if (random.chance(0.5)) setImmediate(goOn);
-          else goOn();
+          if (exchange.parts.length === 0) void until(() => hasFinished, 5000).then(resume);
+          else if (random.chance(0.5)) setImmediate(resume);
+          else resume();
         };
         exchange.outbound.start();
         await until(
