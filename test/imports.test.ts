@@ -1,12 +1,13 @@
 /**
- * The layers hold (src/README.md): who may import whom, nothing in a circle, and through which files npm packages enter. Part of
- * `npm run check`.
+ * The layers hold (src/README.md): who may import whom, nothing in a circle, and through which files npm packages enter. Within them an object is
+ * given what it calls. Part of `npm run check`.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { dirname, join, normalize, relative } from 'node:path';
 import t from 'tap';
+import { lineOf, textFiles } from './kit/tree.js';
 
 const SRC = new URL('../src', import.meta.url).pathname;
 
@@ -188,6 +189,15 @@ t.test('requests that await an answer of another process or machine are of one c
   const others = ['link/applied-turns.ts', 'processes/supervisor/managed-process.ts'];
   const kept = files().filter((file) => /readonly resolve: \(/.test(readFileSync(join(SRC, file), 'utf8')));
   t.same(kept.sort(), ['base/requests.ts', ...others]);
+});
+
+t.test('what an object calls is given when it is made, or by a method: nothing outside assigns its on…', async (t) => {
+  const own = textFiles().filter(({ path }) => /^src\/.*\.[jt]s$/.test(path));
+  t.ok(own.length > 500, 'files were found');
+  // An assignment, a setter, and a field that is promised to be assigned.
+  const late = /(?<!\bthis)\.on[A-Z]\w*\s*=(?![=>])|\bset on[A-Z]|^ {2}(?:readonly )?#?\w+!:/gm;
+  for (const { path, code } of own)
+    for (const { index } of code.matchAll(late)) t.fail(`${path}, line ${lineOf(code, index)}`);
 });
 
 t.test('every folder has its layer, and nothing lies loose', async (t) => {
