@@ -192,7 +192,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'store/lmdb-transactions': ['store/store', 'store/disk'],
   'store/lmdb-history': ['store/store'],
   'feed/sequence': ['behaviour/record-order', 'link/worker-titles'],
-  'link/facts/channel-facts': ['e2e/workers'],
   'admin/admin-schema': ['link/control-schema', 'long/lying-peers'],
   'admin/channel-rows': ['docs/validity', 'http/admin/api'],
   'admin/rows': ['link/control-schema', 'docs/validity', 'http/admin/api'],

@@ -7,8 +7,8 @@ import type { ConnectionPosition } from '../source/encoder-connection.js';
 import { EncoderSource } from '../source/encoder-source.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Switch } from '../source/switch.js';
+import type { ChannelLive } from './channel-facts-schema.js';
 import { encoderOf } from './make-input.js';
-import type { ChannelLive } from './served.js';
 
 export interface ChannelEncoderParts {
   /** The channel's key. */

@@ -9,12 +9,11 @@ import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
 import { oneLine } from '../metadata/text.js';
 import type { ChannelPosition } from './channel.js';
+import { MAX_INDEX } from './channel-facts-schema.js';
 import { timelineEntry } from './source-timeline.js';
 
 /** Entries of the timeline of a channel's sources. */
 const MAX_ENTRIES = 1000;
-/** The number of a source in its channel's list: a configuration has at most 16. */
-export const MAX_INDEX = 1000;
 
 const text = cleaned(MAX_PUSH.textBytes);
 /** A title that is yet to be split, or a separator. */

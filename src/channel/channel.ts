@@ -21,10 +21,11 @@ import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
 import type { SwitchOutput } from '../source/switch-output.js';
 import { ChannelEncoder } from './channel-encoder.js';
+import type { RemoteLive } from './channel-facts-schema.js';
 import { ComingFrames } from './coming-frames.js';
 import { type InputParts, makeInput } from './make-input.js';
 import { liveOf, OwnLive } from './own-live.js';
-import { type ChannelLive, ServedChannel } from './served.js';
+import { ServedChannel } from './served.js';
 import { SourceLog } from './source-log.js';
 import type { TimelineEntry } from './source-timeline.js';
 
@@ -70,7 +71,7 @@ export class Channel {
   /** The configuration from which its sources were made. */
   #sources: readonly SourceConfig[];
   /** The state that another machine reports while it feeds the channel; null: the sources here do. */
-  #remote: ChannelLive | null = null;
+  #remote: RemoteLive | null = null;
   /** The next frame does not continue the tape. */
   #isFresh = false;
   readonly #coming = new ComingFrames();
@@ -112,7 +113,7 @@ export class Channel {
           else if (this.#coming.isOpen) this.#coming.push(frame, clock.now());
         },
         get format() {
-          return (channel.#remote ?? channel.#own).format;
+          return (channel.#remote ?? audio).format;
         },
         onTitle,
         onSourceChanged: (source, reason) => {
@@ -183,7 +184,7 @@ export class Channel {
    * Another machine feeds the channel from now on: the sources here run on, but their audio does not go onto the tape.
    * @param live the state that it reports; null: the sources here feed the channel again
    */
-  setRemote(live: ChannelLive | null): void {
+  setRemote(live: RemoteLive | null): void {
     const was = this.#remote;
     this.#remote = live;
     if (was === null || live !== null) return;

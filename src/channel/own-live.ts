@@ -1,12 +1,12 @@
 /** The state of a channel by its sources in this process, for its clients and operators. Kept by the channel, which reports its switch's changes. */
 
 import type { ChannelAudio } from '../audio/channel-audio.js';
-import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Clock } from '../base/clock.js';
+import { withGetters } from '../base/getters.js';
 import type { ChannelConfig } from '../config/schema.js';
-import type { SourceFacts } from '../source/source-facts.js';
+import type { SourceFacts } from '../source/source-facts-schema.js';
 import type { Switch } from '../source/switch.js';
-import type { ChannelLive } from './served.js';
+import { type ChannelLive, LIVE_FACTS } from './channel-facts-schema.js';
 
 export interface OwnLiveParts {
   readonly config: ChannelConfig;
@@ -63,20 +63,16 @@ export class OwnLive implements ChannelLive {
     return indexOnAir < 0 ? null : indexOnAir;
   }
 
-  get contentType(): string | undefined {
-    return this.#parts.switch.onAir?.contentType;
+  get onAirType(): string | null {
+    return this.#parts.switch.onAir?.contentType ?? null;
   }
 
   get sends(): string | null {
     return this.#parts.audio.sends;
   }
 
-  get format(): AudioFormat | null {
-    return this.#parts.audio.format;
-  }
-
-  get facts(): SourceFacts | undefined {
-    return this.#parts.switch.onAir?.facts;
+  get facts(): SourceFacts | null {
+    return this.#parts.switch.onAir?.facts ?? null;
   }
 
   get hopeful(): boolean {
@@ -84,9 +80,8 @@ export class OwnLive implements ChannelLive {
   }
 }
 
-/** The state as whatever feeds the channel has it: its sources here, or another process. The getters of OwnLive are the list of its members. */
+/** The state as whatever feeds the channel has it: its sources here, or another process. */
 export function liveOf(feeding: () => ChannelLive): ChannelLive {
-  const own = Object.entries(Object.getOwnPropertyDescriptors(OwnLive.prototype)).filter(([, { get }]) => get);
-  const gets = own.map(([name]) => [name, { get: () => feeding()[name as keyof ChannelLive], enumerable: true }]);
-  return Object.defineProperties({}, Object.fromEntries(gets)) as ChannelLive;
+  const gets = Object.fromEntries(LIVE_FACTS.map((name) => [name, () => feeding()[name]]));
+  return withGetters<ChannelLive>(gets as { [K in keyof ChannelLive]: () => ChannelLive[K] });
 }

@@ -3,7 +3,6 @@
  * state; it knows no source, so that it is the same in every process that serves the channel.
  */
 
-import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import { hlsOf } from '../config/hls-config.js';
 import type { ChannelConfig, Config } from '../config/schema.js';
@@ -11,34 +10,11 @@ import { secretMatches } from '../config/secret.js';
 import { type HeadFacts, mergeFacts } from '../listener/cursor/stream-head.js';
 import type { TrackRecord } from '../metadata/record.js';
 import type { SourceTitle } from '../source/source.js';
-import type { SourceFacts } from '../source/source-facts.js';
+import type { SourceFacts } from '../source/source-facts-schema.js';
+import type { ChannelLive } from './channel-facts-schema.js';
 import type { EncoderMount, Mount } from './mount.js';
 import { ChannelRules } from './rules.js';
 import { streamInfoHeaders } from './stream-info.js';
-
-/** The state of a channel that changes with its sources. Read when it is needed. */
-export interface ChannelLive {
-  /** When sources began to feed it without a gap, unix milliseconds; null: none is on air. */
-  readonly onAirSinceMs: number | null;
-  /** When listeners last had audio from it, monotonic milliseconds; +∞ while there is audio, if only in the delay line. */
-  readonly silentSinceMs: number;
-  /** The same if there should be audio; else +∞: with `partTime`, or on demand without listeners. */
-  readonly missingSinceMs: number;
-  /** Whether the source on air sends digital silence. */
-  readonly isSilence: boolean;
-  /** The place of the source on air in the configuration, from 0; null: none. */
-  readonly onAir: number | null;
-  /** Of the source on air; undefined: unknown yet. */
-  readonly contentType: string | undefined;
-  /** The format that listeners get: a content type, or a codec of Ogg; null: there is no tape. */
-  readonly sends: string | null;
-  /** The format of the latest audio from its source; null: there was none. */
-  readonly format: AudioFormat | null;
-  /** What the source on air says of itself. */
-  readonly facts: SourceFacts | undefined;
-  /** Whether waiting for audio makes sense. */
-  readonly hopeful: boolean;
-}
 
 export interface ServedParts {
   readonly audio: PlayableAudio;
@@ -60,7 +36,7 @@ export class ServedChannel {
   /** The facts by configuration. */
   #configured: HeadFacts;
   /** The same, merged with what the source on air says. */
-  #facts: { readonly source: SourceFacts | undefined; readonly sends: string | null; readonly merged: HeadFacts };
+  #facts: { readonly source: SourceFacts | null; readonly sends: string | null; readonly merged: HeadFacts };
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ServedParts) {
     this.key = key;
@@ -72,7 +48,7 @@ export class ServedChannel {
     this.#sendTitle = parts.sendTitle;
     this.#encoder = this.#encoderMount();
     this.#configured = headFacts(key, config, all);
-    this.#facts = { source: undefined, sends: null, merged: mergeFacts(this.#configured, undefined) };
+    this.#facts = { source: null, sends: null, merged: mergeFacts(this.#configured, null) };
     this.#mounts = this.#makeMounts();
   }
 
@@ -105,10 +81,10 @@ export class ServedChannel {
    * in a stream are at their place already.
    */
   titleOffsetMs(origin: TrackRecord['source']): number {
-    const { onAir, contentType } = this.live;
+    const { onAir, onAirType } = this.live;
     if (origin === 'fallback') return 0;
     const own = onAir === null ? undefined : this.#config.sources[onAir]?.titleOffsetMs;
-    const isOggEncoder = onAir !== null && origin === 'encoder' && contentType === 'audio/ogg';
+    const isOggEncoder = onAir !== null && origin === 'encoder' && onAirType === 'audio/ogg';
     return own ?? (origin === 'upstream' || isOggEncoder ? 0 : this.#config.titleOffsetMs);
   }
 

@@ -6,7 +6,7 @@
  *   remove  sid                                                            ─► YPResponse: 1          else: YPMessage
  */
 
-import type { SourceFacts } from '../source/source-facts.js';
+import type { SourceFacts } from '../source/source-facts-schema.js';
 
 /** A channel as a directory lists it. */
 export interface YpChannel

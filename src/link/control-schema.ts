@@ -10,6 +10,7 @@ import {
   type ProcessQuestions,
 } from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
+import { factsSchema } from '../channel/channel-facts-schema.js';
 import { titleSchema } from '../channel/channel-position-schema.js';
 import { cleaned } from '../metadata/push-schema.js';
 import {
@@ -29,7 +30,6 @@ import {
 import type { ChannelState } from '../now-playing/state.js';
 import { stateFault, stateSchema } from '../now-playing/state-schema.js';
 import { DIMENSIONS } from '../statistics/figures.js';
-import { factsSchema } from './facts/facts-schema.js';
 import { key, MAX_ROWS, tallies } from './facts/tally-messages.js';
 import { FIRST_NODE } from './sessions/session-registry.js';
 import { ticketKeysSchema } from './ticket-keys-schema.js';

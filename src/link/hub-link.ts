@@ -5,6 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
+import type { ChannelFacts } from '../channel/channel-facts-schema.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
@@ -20,7 +21,6 @@ import {
   type SharedMessage,
   type WorkerQuestions,
 } from './control-schema.js';
-import type { ChannelFacts } from './facts/facts-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
 import { type HlsOfChannels, HlsSender } from './hls/hls-sender.js';
 import { LinkLost, refusedAnswer } from './question-errors.js';

@@ -11,6 +11,7 @@ import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
+import type { ChannelFacts } from '../channel/channel-facts-schema.js';
 import type { Sequence } from '../feed/sequence.js';
 import { encode } from '../metadata/codec.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
@@ -29,7 +30,6 @@ import type {
   SharedMessage,
   WorkerQuestions,
 } from './control-schema.js';
-import type { ChannelFacts } from './facts/facts-schema.js';
 import { FACTS_LOOK_MS, HubFacts } from './facts/hub-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';

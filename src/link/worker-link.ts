@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { ProcessQuestion } from '../admin/admin-schema.js';
 import type { Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
+import { type ChannelFacts, withMoments } from '../channel/channel-facts-schema.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { MinuteFigures } from '../statistics/figures.js';
@@ -25,8 +26,7 @@ import {
   type WorkerQuestions,
 } from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
-import type { ChannelFacts } from './facts/facts-schema.js';
-import { followTime } from './facts/shared-time.js';
+import { followTime, ownMs } from './facts/shared-time.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
 import { HlsReceiver } from './hls/hls-receiver.js';
 import { HubRequests } from './hub-requests.js';
@@ -244,7 +244,8 @@ export class WorkerLink implements ControlHandler<FromHub> {
     for (const figures of this.#figures.splice(0)) this.#control?.send({ type: 'figures', figures });
   }
 
-  #onFacts(channel: string, facts: ChannelFacts): void {
+  #onFacts(channel: string, sent: ChannelFacts): void {
+    const facts = withMoments(sent, (ms) => ownMs(this.#parts.clock, ms));
     this.live(channel).set(facts);
     this.audio(channel).setFacts(facts);
   }

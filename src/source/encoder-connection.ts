@@ -16,7 +16,8 @@ import { Intake, type IntakeOwner, type IntakePosition } from './intake.js';
 import { foreignSentence } from './magic.js';
 import type { Pacer } from './pacer.js';
 import type { SourceInput } from './source.js';
-import { readFacts, type SourceFacts, type SourceRules } from './source-facts.js';
+import { readFacts, type SourceRules } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 
 /** The final answer to an encoder that asked for a 100, sent when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';

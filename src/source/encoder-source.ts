@@ -23,7 +23,7 @@ import {
 } from './encoder-connection.js';
 import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState } from './source.js';
-import type { SourceFacts } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 
 /** Which encoder another one with the same password may replace: one that has fallen silent, any, or none. */
 export type Takeover = 'silent' | 'always' | 'never';

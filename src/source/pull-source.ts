@@ -15,7 +15,7 @@ import { contentTag } from '../metadata/etag.js';
 import type { Target } from '../net/outbound/target.js';
 import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';
-import type { SourceFacts } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 import { Upstream, type UpstreamRules, type UpstreamSink } from './upstream.js';
 
 /** A better upstream takes over after this much audio: one that ends at once must not interrupt the one that works. */

@@ -8,7 +8,8 @@ import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound/outbound.js';
 import { Intake, type IntakeOwner, type IntakeSink } from './intake.js';
 import { foreignSentence } from './magic.js';
-import { readFacts, type SourceFacts, type SourceRules } from './source-facts.js';
+import { readFacts, type SourceRules } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 import { IcyStripper } from './strip.js';
 
 export interface ReceptionSink extends IntakeSink {

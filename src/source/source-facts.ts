@@ -1,31 +1,12 @@
 /**
- * The facts that a source states about itself in its headers: `ice-name`, `icy-name` and the like, from an encoder or an upstream. Listeners get them
- * while that source is on air, unless the channel's configuration has its own. Each is one clean line of bounded length, since it goes into the
- * headers of responses. Pure.
+ * Reads the facts that a source states about itself in its headers: `ice-name`, `icy-name` and the like, from an encoder or an upstream. Listeners
+ * get them while that source is on air, unless the channel's configuration has its own. Pure.
  */
 
 import { MAX_KBPS } from '../audio/frames/mean-bitrate.js';
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeTitle, decodeUndeclared } from '../metadata/text.js';
 import type { SentHeaders } from '../net/front/request-head.js';
-
-/** Empty texts, 0 and undefined: not stated. */
-export interface SourceFacts {
-  readonly name: string;
-  readonly genre: string;
-  /** http or https. */
-  readonly url: string;
-  readonly description: string;
-  readonly public?: boolean | undefined;
-  /** kb/s. */
-  readonly bitrateKbps: number;
-  /** Hertz. */
-  readonly sampleRate: number;
-  readonly channels: number;
-  /** Such as `bitrate=128;channels=2`, with its percent-encoding decoded. */
-  readonly audioInfo: string;
-  /** As sent, in lower case, without parameters. */
-  readonly contentType: string;
-}
+import { MAX_AUDIO_CHANNELS, MAX_HERTZ, type SourceFacts } from './source-facts-schema.js';
 
 export interface FactLimits {
   /** Bytes of UTF-8; a longer text is cut at a character. */
@@ -44,10 +25,6 @@ export interface SourceRules {
   /** The charset of its headers and titles that are not UTF-8, read for each; absent: Windows-1252. */
   readonly charset?: string | undefined;
 }
-
-/** A higher value is ignored. */
-const MAX_HERTZ = 768_000;
-const MAX_CHANNELS = 255;
 
 /** @param charset of texts that are not UTF-8; undefined: Windows-1252 */
 export function readFacts({ headers, foreign }: SentHeaders, limits: FactLimits, charset?: string): SourceFacts {
@@ -69,7 +46,7 @@ export function readFacts({ headers, foreign }: SentHeaders, limits: FactLimits,
     public: isPublic === '' ? undefined : isPublic !== '0',
     bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(info.get('bitrate') ?? ''),
     sampleRate: number(info.get('samplerate') ?? '', MAX_HERTZ),
-    channels: number(info.get('channels') ?? '', MAX_CHANNELS),
+    channels: number(info.get('channels') ?? '', MAX_AUDIO_CHANNELS),
     audioInfo,
     contentType: cut(raw('content-type').toLowerCase(), limits.textBytes).split(';')[0]!.trim(),
   };

@@ -6,7 +6,7 @@
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Frame } from '../audio/frames/frame.js';
-import type { SourceFacts } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 
 export type SourceKind = 'encoder' | 'pull' | 'file';
 

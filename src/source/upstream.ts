@@ -15,7 +15,7 @@ import type { Target } from '../net/outbound/target.js';
 import type { Intake } from './intake.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
 import type { SourceTitle } from './source.js';
-import type { SourceFacts } from './source-facts.js';
+import type { SourceFacts } from './source-facts-schema.js';
 import { isPlaylist, readPlaylist } from './upstream-playlist.js';
 
 const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };

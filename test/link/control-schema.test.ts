@@ -2,10 +2,11 @@
 
 import t from 'tap';
 import { MAX_ROWS } from '../../src/admin/rows.js';
+import { NO_FACTS } from '../../src/channel/channel-facts-schema.js';
 import { MAX_PUSH } from '../../src/config/push-limits.js';
 import { END, FALLBACK, LISTENERS } from '../../src/http/admin/bodies.js';
 import { readAnswer, readAsk, readFromHub, readFromWorker, readHubAnswer } from '../../src/link/control-schema.js';
-import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
+import { encode } from '../../src/metadata/codec.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
 import { EMPTY_STATE } from '../../src/now-playing/state.js';
 import { saidByWorker } from '../kit/liars.js';
@@ -47,7 +48,7 @@ t.test('from a hub', async (t) => {
     { type: 'state', channel: 'demo', state },
     { type: 'change', turn: 1, channel: 'demo', change, open: [1] },
     { type: 'time', aheadMs: 1_760_000_000_000.25 },
-    { type: 'facts', channel: 'demo', facts: NO_FACTS },
+    { type: 'facts', channel: 'demo', facts: JSON.parse(encode(NO_FACTS)) },
     { type: 'tickets', keys: { madeMs: 1, keys: 'A'.repeat(64) } },
     { type: 'ready', turn: 1, open: [] },
     { type: 'refused', id: 1, refusal: { kind: 'not-found', detail: 'x', headers: { 'Retry-After': '2' } } },

@@ -11,7 +11,7 @@ const BLOCKS = 4;
 /** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
 const DEFAULT_METAINT = 4096;
 const MIN_METAINT = 500;
-const MAX_METAINT = 65_535;
+export const MAX_METAINT = 65_535;
 /** Allows for metaint being rounded to whole bytes. */
 const ROUNDING = 0.01;
 /**

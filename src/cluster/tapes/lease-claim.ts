@@ -69,7 +69,7 @@ export class LeaseClaim {
   }
 
   get #rankThere(): number {
-    const { onAir, isAwaited = false } = this.#parts.remote.facts;
+    const { onAir, isAwaited } = this.#parts.remote.facts;
     return onAir === null ? NO_RANK : rankOf(onAir, isAwaited);
   }
 

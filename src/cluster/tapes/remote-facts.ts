@@ -2,10 +2,8 @@
 
 import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
-import { areSame, factsOf, type LinkedLive, linkedLive, NO_FACTS } from '../../link/facts/channel-facts.js';
-import type { ChannelFacts } from '../../link/facts/facts-schema.js';
-import { factsSchema } from '../../link/facts/facts-schema.js';
-import { sharedMs } from '../../link/facts/shared-time.js';
+import { type ChannelFacts, factsSchema, NO_FACTS, withMoments } from '../../channel/channel-facts-schema.js';
+import { areSame, factsOf, type LinkedLive, linkedLive } from '../../link/facts/channel-facts.js';
 import { decode, encode } from '../../metadata/codec.js';
 
 export class RemoteFacts {
@@ -25,27 +23,24 @@ export class RemoteFacts {
 
   /** While its tape is missing, the channel has no audio here, whatever its owner publishes. */
   get facts(): ChannelFacts {
-    const facts = this.#facts;
-    if (this.#lostSinceMs === Number.POSITIVE_INFINITY) return facts;
-    const sinceMs = Math.round(sharedMs(this.#clock, this.#lostSinceMs));
-    const since = (ms: number | null) => (ms === null ? sinceMs : Math.min(ms, sinceMs));
-    return { ...facts, silentSinceMs: since(facts.silentSinceMs), missingSinceMs: since(facts.missingSinceMs) };
+    const lostSinceMs = this.#lostSinceMs;
+    if (lostSinceMs === Number.POSITIVE_INFINITY) return this.#facts;
+    return withMoments(this.#facts, (ms) => Math.min(ms, lostSinceMs));
   }
 
   /** The facts to publish of a channel that is fed here, or is about to be; '': unchanged. */
   take(channel: Channel, isComing: boolean): string {
-    const known = factsOf(channel, this.#clock);
+    const known = factsOf(channel);
     const facts = isComing ? { ...known, hopeful: true } : known;
     if (this.#said !== null && areSame(this.#said, facts)) return '';
     this.#said = facts;
-    const { silentSinceMs, missingSinceMs } = facts;
-    const moments = { silentSinceMs: this.#toCluster(silentSinceMs), missingSinceMs: this.#toCluster(missingSinceMs) };
-    return encode({ ...facts, ...moments });
+    const aheadMs = this.#aheadMs;
+    return encode(withMoments(facts, (ms) => Math.round(ms + aheadMs)));
   }
 
   /** It was fed here until now: the facts of the other node are older. */
   keep(channel: Channel): void {
-    this.#facts = factsOf(channel, this.#clock);
+    this.#facts = factsOf(channel);
     this.live.set(this.facts);
   }
 
@@ -56,10 +51,11 @@ export class RemoteFacts {
 
   /** Takes the facts that another node has published. @throws CheckError if they are malformed; the known ones stay */
   set(text: string): void {
-    const { silentSinceMs, missingSinceMs, ...facts } = decode<ChannelFacts>(factsSchema, text);
+    const said = decode<ChannelFacts>(factsSchema, text);
     this.#said = null;
-    const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
-    this.#facts = { ...facts, ...moments };
+    const [nowMs, aheadMs] = [this.#clock.now(), this.#aheadMs];
+    // None is in the future, whatever its clock says.
+    this.#facts = withMoments(said, (ms) => (ms === Number.POSITIVE_INFINITY ? ms : Math.min(nowMs, ms - aheadMs)));
     this.live.set(this.facts);
   }
 
@@ -69,16 +65,8 @@ export class RemoteFacts {
     this.live.set(this.facts);
   }
 
-  /** Unix milliseconds of the cluster time. @param ms of the monotonic clock that the processes of this machine share */
-  #toCluster(ms: number | null): number | null {
-    if (ms === null) return null;
-    const agoMs = sharedMs(this.#clock, this.#clock.now()) - ms;
-    return Math.round(this.#clock.wallMs() - agoMs);
-  }
-
-  #toShared(ms: number | null): number | null {
-    if (ms === null) return null;
-    const agoMs = Math.max(0, this.#clock.wallMs() - ms);
-    return sharedMs(this.#clock, this.#clock.now()) - agoMs;
+  /** How far the cluster time is ahead of the monotonic clock, milliseconds. */
+  get #aheadMs(): number {
+    return this.#clock.wallMs() - this.#clock.now();
   }
 }

@@ -8,7 +8,7 @@
 import type { Duplex } from 'node:stream';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../../link/facts/facts-schema.js';
+import type { ChannelFacts } from '../../channel/channel-facts-schema.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import { machineOf } from '../../link/wire/left-alone.js';
 import { Feeding, type FeedingParts, type FeedingPhase } from './feeding.js';

@@ -8,7 +8,7 @@ import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../../link/facts/facts-schema.js';
+import type { ChannelFacts } from '../../channel/channel-facts-schema.js';
 import type { HubTallies } from '../../link/facts/hub-tallies.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import type { SessionRegistry } from '../../link/sessions/session-registry.js';

@@ -6,8 +6,9 @@
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { nextWhole } from '../../base/whole-time.js';
 import type { Channel } from '../../channel/channel.js';
+import { type ChannelFacts, withMoments } from '../../channel/channel-facts-schema.js';
 import { areSame, factsOf } from './channel-facts.js';
-import type { ChannelFacts } from './facts-schema.js';
+import { sharedMs } from './shared-time.js';
 
 export interface HubFactsParts {
   readonly clock: Clock;
@@ -40,7 +41,7 @@ export class HubFacts {
   /** As they are now, for a worker that links. */
   now(): ReadonlyMap<string, ChannelFacts> {
     this.lookAll();
-    return this.#facts;
+    return new Map([...this.#facts].map(([channel, facts]) => [channel, this.#shared(facts)]));
   }
 
   lookAll(): void {
@@ -61,7 +62,7 @@ export class HubFacts {
     const last = this.#facts.get(channel);
     if (last !== undefined && areSame(last, facts)) return;
     this.#facts.set(channel, facts);
-    this.#parts.send(channel, facts);
+    this.#parts.send(channel, this.#shared(facts));
   }
 
   /**
@@ -85,7 +86,12 @@ export class HubFacts {
   }
 
   #factsOf(channel: Channel): ChannelFacts {
-    return this.#parts.remoteAudio?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
+    return this.#parts.remoteAudio?.(channel.key)?.facts ?? factsOf(channel);
+  }
+
+  /** As they are sent, with times that all processes share. */
+  #shared(facts: ChannelFacts): ChannelFacts {
+    return withMoments(facts, (ms) => Math.round(sharedMs(this.#parts.clock, ms)));
   }
 
   /** Whether facts may change unnoticed: some channel has audio, or another machine feeds it. */

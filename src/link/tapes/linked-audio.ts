@@ -11,8 +11,7 @@
 import type { PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
 import { TapeReaders } from '../../audio/tape/tape-readers.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import { NO_FACTS } from '../facts/channel-facts.js';
-import type { ChannelFacts } from '../facts/facts-schema.js';
+import { type ChannelFacts, NO_FACTS } from '../../channel/channel-facts-schema.js';
 import { readAll } from '../wire/members.js';
 import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from '../wire/message-types.js';
 import { type MessageReader, WireError } from '../wire/wire.js';

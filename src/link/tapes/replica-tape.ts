@@ -13,7 +13,7 @@ import { WireError } from '../wire/wire.js';
 import type { TapeFacts } from './tape-messages.js';
 import type { TapeName } from './tape-names.js';
 
-/** 10 Mb/s: the maximum bitrate (source/source-facts.ts). */
+/** 10 Mb/s: the maximum bitrate (audio/frames/mean-bitrate.ts). */
 const MAX_BYTES_PER_MS = 1250;
 /** Added to that, for short bursts and the headers of Ogg links. */
 const SLACK_BYTES = 8 * 1024 * 1024;

@@ -5,7 +5,10 @@
  */
 
 import { MAX_KBPS } from '../../audio/frames/mean-bitrate.js';
+import { MAX_METAINT } from '../../audio/tape/metaint-choice.js';
+import { MAX_DELAY_MS } from '../../channel/channel-facts-schema.js';
 import { cleanText } from '../../metadata/text.js';
+import { MAX_AUDIO_CHANNELS, MAX_HERTZ } from '../../source/source-facts-schema.js';
 import {
   byte,
   group,
@@ -23,19 +26,18 @@ import { type MessageReader, WireError } from '../wire/wire.js';
 import { MAX_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 
 /**
- * The highest values that a configuration can set, or that make sense (source/source-facts.ts). How much of a tape is kept is configured at this
- * end (linked-audio.ts).
+ * The highest values that a configuration can set, or that make sense. How much of a tape is kept is configured at this end (linked-audio.ts).
  */
 export const LIMITS = {
   /** Maximum number of a tape's first segment: as many may follow. */
   firstSegment: 2 ** 30,
-  metaint: 65_535,
+  metaint: MAX_METAINT,
   segmentBytes: 4 * 1024 * 1024,
   lagMs: 600_000,
   listeners: 10_000_000,
-  sampleRate: 768_000,
-  channels: 255,
-  delayMs: 60_000,
+  sampleRate: MAX_HERTZ,
+  channels: MAX_AUDIO_CHANNELS,
+  delayMs: MAX_DELAY_MS,
   bitrateKbps: MAX_KBPS,
   channelBytes: 128,
   contentTypeBytes: 1024,

@@ -4,7 +4,7 @@
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
-import type { SourceFacts } from '../../source/source-facts.js';
+import type { SourceFacts } from '../../source/source-facts-schema.js';
 
 type StatedFacts = Omit<SourceFacts, 'contentType'>;
 
@@ -29,7 +29,7 @@ const VORBIS_TYPE = 'application/ogg';
  */
 export function mergeFacts(
   configured: HeadFacts,
-  source: (StatedFacts & Partial<SourceFacts>) | undefined,
+  source: (StatedFacts & Partial<SourceFacts>) | null | undefined,
   sends: string | null = null,
 ): HeadFacts {
   return {

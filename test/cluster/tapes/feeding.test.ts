@@ -1,10 +1,10 @@
 /** How a node comes to feed a channel, and ceases to, by what Redis and the other nodes say; its tape, its listeners and its links are stood in for. */
 
 import t from 'tap';
+import { NO_FACTS } from '../../../src/channel/channel-facts-schema.js';
 import { Feeding } from '../../../src/cluster/tapes/feeding.js';
 import type { LeaseOwner } from '../../../src/cluster/tapes/leases.js';
 import { RemoteFacts } from '../../../src/cluster/tapes/remote-facts.js';
-import { NO_FACTS } from '../../../src/link/facts/channel-facts.js';
 import { encode } from '../../../src/metadata/codec.js';
 import { FakeClock } from '../../kit/clock.js';
 import { until } from '../../kit/until.js';

@@ -2,9 +2,9 @@
 
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
+import { NO_FACTS } from '../../../src/channel/channel-facts-schema.js';
 import { askForSessions } from '../../../src/cluster/tapes/tape-client.js';
 import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
-import { NO_FACTS } from '../../../src/link/facts/channel-facts.js';
 import { greeting } from '../../../src/link/wire/link-version.js';
 import { startNode } from '../../kit/cluster.js';
 import { framed } from '../../kit/lies.js';

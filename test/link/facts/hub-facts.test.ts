@@ -1,8 +1,7 @@
 /** When the hub looks at its channels' facts, and what of them it sends. */
 
 import t from 'tap';
-import { NO_FACTS } from '../../../src/link/facts/channel-facts.js';
-import type { ChannelFacts } from '../../../src/link/facts/facts-schema.js';
+import { type ChannelFacts, NO_FACTS } from '../../../src/channel/channel-facts-schema.js';
 import { FACTS_LOOK_MS, HubFacts } from '../../../src/link/facts/hub-facts.js';
 import { FakeClock } from '../../kit/clock.js';
 
