@@ -107,9 +107,9 @@ export function storm(
   const joins = lost?.listeners ?? 0;
   const joinsOfEach = Math.ceil(joins / Math.max(1, rest.length));
   const most = rest.reduce((highest, edge) => Math.max(highest, edge.cores), 0);
-  const mostBits = rest.reduce((highest, edge) => Math.max(highest, edge.outBits), 0);
+  const maxBits = rest.reduce((highest, edge) => Math.max(highest, edge.outBits), 0);
   const spareCores = Math.max(1e-9, coresOfEach - most);
-  const spareBits = Math.max(1e-9, bitsOfEach - mostBits);
+  const spareBits = Math.max(1e-9, bitsOfEach - maxBits);
   const cpuSeconds = (joinsOfEach * costs.joinSeconds.value) / spareCores;
   const networkSeconds = (joinsOfEach * listenerBits(costs, kbps) * burstSeconds) / spareBits;
   return { joins, joinsOfEach, cpuSeconds, networkSeconds, limit: cpuSeconds >= networkSeconds ? 'cores' : 'network' };

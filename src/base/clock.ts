@@ -267,11 +267,11 @@ export class SystemClock implements Clock {
     if (this.#wakeMs !== Number.NEGATIVE_INFINITY) this.#schedule();
   }
 
-  /** @param mostMs the latest end of a rest */
-  #schedule(mostMs = Number.POSITIVE_INFINITY): void {
+  /** @param maxMs the latest end of a rest */
+  #schedule(maxMs = Number.POSITIVE_INFINITY): void {
     if (this.#isStopped) return;
     const { isTicking } = this.#wheel;
-    if (!isTicking) this.#restUntil(Math.min(this.#wheel.nextMs(), mostMs));
+    if (!isTicking) this.#restUntil(Math.min(this.#wheel.nextMs(), maxMs));
     else if (!this.#isTicking) {
       clearTimeout(this.#timer);
       this.#wakeMs = Number.NEGATIVE_INFINITY;

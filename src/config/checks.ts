@@ -172,8 +172,8 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
     const message = `must be at least ${MIN_SPARE_SEGMENTS} more than window (${listed})`;
     const segmentSeconds = Number(lengthOf('segmentSeconds'));
     const isLong = Number(lengthOf('rewindHours')) * 3600 > MAX_REWIND_SEGMENTS * segmentSeconds;
-    const mostHours = Math.floor((MAX_REWIND_SEGMENTS * segmentSeconds) / 3600);
-    const most = `must be at most ${MAX_REWIND_SEGMENTS} segments, ${mostHours} hours`;
+    const maxHours = Math.floor((MAX_REWIND_SEGMENTS * segmentSeconds) / 3600);
+    const most = `must be at most ${MAX_REWIND_SEGMENTS} segments, ${maxHours} hours`;
     return [
       ...(isLong ? [{ path: [...path, 'rewindHours'], at: 'value' as const, message: most }] : []),
       ...(isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : []),

@@ -118,10 +118,10 @@ export class ProgramTime {
   /** Does the same across stretches, for audio in long pieces, of which only the first frames are late. */
   #longLastingMs(): number {
     const stretches = this.#stretchesMs;
-    const leastMs = Math.min(...stretches);
+    const minMs = Math.min(...stretches);
     const apartMs = (STRETCHES - 1) * STRETCH_MS;
-    if (stretches.length < STRETCHES || leastMs <= MAX_LATE_MS) return 0;
-    return lasts(stretches[0]!, stretches.at(-1)!, apartMs) ? leastMs : 0;
+    if (stretches.length < STRETCHES || minMs <= MAX_LATE_MS) return 0;
+    return lasts(stretches[0]!, stretches.at(-1)!, apartMs) ? minMs : 0;
   }
 
   /**
@@ -135,10 +135,10 @@ export class ProgramTime {
     this.#lateFrames = [];
     const stretches = this.#stretchesMs;
     if (stretches.length === 0 || this.#stretchSamples * 1000 >= STRETCH_MS * this.#sampleRate) this.#endStretch();
-    const mostMs = (MAX_CORRECTION * samples * 1000) / this.#sampleRate;
-    const leastMs = Math.min(...stretches);
+    const maxMs = (MAX_CORRECTION * samples * 1000) / this.#sampleRate;
+    const minMs = Math.min(...stretches);
     // No encoder drifts by more: the lateness falls again, or another time begins.
-    const correctionMs = leastMs > MAX_LATE_MS ? 0 : Math.max(-mostMs, Math.min(mostMs, leastMs));
+    const correctionMs = minMs > MAX_LATE_MS ? 0 : Math.max(-maxMs, Math.min(maxMs, minMs));
     this.#correctedMs += correctionMs;
     // Earlier notes were relative to the time before the correction.
     for (let i = 0; i < stretches.length; i++) stretches[i]! -= correctionMs;

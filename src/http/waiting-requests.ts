@@ -12,7 +12,7 @@ import { Tally } from '../base/tally.js';
 export interface WaitingLimits {
   most(): number;
   /** From one address (IPv6: one /64 network). */
-  mostFrom(address: string): number;
+  maxFrom(address: string): number;
   addressOf(request: IncomingMessage): string;
 }
 
@@ -43,7 +43,7 @@ export class WaitingRequests {
     if (this.#isClosed || this.#waiting.size >= this.#limits.most()) return null;
     const address = this.#limits.addressOf(response.req);
     const origin = originOf(address);
-    if (this.#byOrigin.own(origin) >= this.#limits.mostFrom(address)) return null;
+    if (this.#byOrigin.own(origin) >= this.#limits.maxFrom(address)) return null;
     const waiting = new WaitingRequest(this.#clock, waitMs, () => {
       this.#waiting.delete(waiting);
       this.#byOrigin.add(origin, -1);

@@ -59,8 +59,8 @@ export interface HubLinksParts {
   /** Maximum number of addresses whose notices wait for a worker that does not keep up. */
   readonly remembered: number;
   /** Maximum number of metaids of which one process may have sessions, or follow; and of keys in its counts. Absent: no limit. */
-  mostMetaids?(): number;
-  mostKeys?(): number;
+  maxMetaids?(): number;
+  maxKeys?(): number;
   storeFault(): string | null;
   /** The statistics of a worker's listeners in one minute. Absent: they are not kept. */
   onFigures?(figures: MinuteFigures, worker: number): void;
@@ -113,12 +113,12 @@ export class HubLinks implements AlarmHandler {
     this.#parts = parts;
     const { clock, channels, states, sequence } = parts;
     this.#alone = new LeftAlone(clock);
-    this.sessions = new SessionRegistry(parts.mostMetaids);
+    this.sessions = new SessionRegistry(parts.maxMetaids);
     this.#turns = new AppliedTurns(this.#links, clock);
     this.#facts = new HubFacts({ ...parts, send: (channel, facts) => this.#send({ type: 'facts', channel, facts }) });
     this.#alarm = clock.alarm(clock.now() + FACTS_LOOK_MS, this);
     const has = (channel: string) => channels.has(channel);
-    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock, parts.mostKeys, has);
+    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock, parts.maxKeys, has);
     this.#linkParts = {
       clock,
       names: parts.names ?? new TapeNames(),

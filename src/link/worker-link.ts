@@ -53,7 +53,7 @@ export interface WorkerLinkParts {
   /** This process's part of the shared counts. */
   readonly tallies: Tallies;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs?(): number;
+  maxLagMs?(): number;
   deliver: Deliver;
   /** The states of a hub are known: of the first one, or of another. */
   onReady(): void;
@@ -93,7 +93,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#parts = parts;
     this.#alone = new LeftAlone(parts.clock);
     this.sessions = new WorkerSessions(() => parts.sessions?.() ?? null);
-    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
+    this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.maxLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies, parts.clock);
     this.hls = new HlsReceiver(undefined, { clock: parts.clock, onBad: parts.onError });
     this.#requests = new HubRequests(parts.clock, (message) => this.#control?.send(message) ?? null);

@@ -49,12 +49,12 @@ export const moment = z.number().min(0).max(MAX_MOMENT_MS);
 export const signedMs = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
 
 /** The latest moment or stamp that is accepted from another machine. @param nowMs of the same clock */
-export function mostMomentMs(nowMs: number): number {
+export function maxMomentMs(nowMs: number): number {
   return Math.max(nowMs, FIRST_PLAUSIBLE_MS) + CENTURY_MS;
 }
 
 /** The same for versions. @param known the channel's version here */
-export function mostVersion(known: number): number {
+export function maxVersion(known: number): number {
   return Math.max(MAX_SAID_VERSION, known + MAX_VERSIONS_MISSED);
 }
 

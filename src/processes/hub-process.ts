@@ -36,7 +36,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     onError: onLinkError,
     // Offers arrive before the channels exist.
     has: (channel) => faces.byChannel.has(channel),
-    mostLagMs: () => config.streams.lagSeconds * 1000,
+    maxLagMs: () => config.streams.lagSeconds * 1000,
     onTakes: (channel) => send({ type: 'takes', channel }),
   });
   for (const channel of without) {

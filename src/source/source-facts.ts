@@ -74,6 +74,6 @@ function percentRead(text: string): string {
 }
 
 /** Cleans the text, and cuts it between code points. */
-function cut(text: string, mostBytes: number): string {
-  return cutBytes(cleanText(cutUnclean(text, mostBytes)), mostBytes);
+function cut(text: string, maxBytes: number): string {
+  return cutBytes(cleanText(cutUnclean(text, maxBytes)), maxBytes);
 }

@@ -82,11 +82,11 @@ export function putBefore<E extends Stretch>(
   fromMs: number,
   agoMs: number,
 ): { readonly above: readonly E[]; readonly below: E | undefined } {
-  const leastMs = below?.fromMs ?? 0;
+  const minMs = below?.fromMs ?? 0;
   const aheadMs = above.at(-1)!.fromMs - (fromMs - agoMs);
   // Each title begins in a millisecond of its own.
   const begins = above.map((entry, i) =>
-    Math.max(leastMs + i + 1, Math.min(fromMs - above.length + i, entry.fromMs - aheadMs)),
+    Math.max(minMs + i + 1, Math.min(fromMs - above.length + i, entry.fromMs - aheadMs)),
   );
   const isCut = below !== undefined && below.toMs !== null && below.toMs > begins[0]!;
   return {

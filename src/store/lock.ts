@@ -140,7 +140,7 @@ interface OtherStarter {
 const UNKNOWN: OtherStarter = { pid: null, hasFolder: null };
 
 /** Null: nothing listens there. */
-function ask(path: string, mostMs: number): Promise<OtherStarter | null> {
+function ask(path: string, maxMs: number): Promise<OtherStarter | null> {
   return new Promise((resolve, reject) => {
     const socket = connect(path).setEncoding('utf8');
     let text = '';
@@ -148,7 +148,7 @@ function ask(path: string, mostMs: number): Promise<OtherStarter | null> {
       text += piece;
       if (text.length > MAX_CHARACTERS) socket.destroy();
     });
-    socket.setTimeout(Math.max(1, mostMs), () => socket.destroy());
+    socket.setTimeout(Math.max(1, maxMs), () => socket.destroy());
     socket.on('close', () => resolve(readAnswer(text)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null);

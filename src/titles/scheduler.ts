@@ -251,8 +251,8 @@ class ChannelSchedule implements AlarmHandler {
     if (latestMs === undefined) {
       // Another machine, or this one before a restart, may hold pushes for longer than is configured here now.
       const wasSetBack = (engine.state(this.#channel).now?.effectAtMs ?? 0) > clock.wallMs() + SLACK_MS;
-      const mostSeconds = wasSetBack ? holdSeconds(this.#channel) : MAX_HOLD_SECONDS;
-      latestMs = clock.now() + Math.min(byWallMs, mostSeconds * 1000) + SLACK_MS;
+      const maxSeconds = wasSetBack ? holdSeconds(this.#channel) : MAX_HOLD_SECONDS;
+      latestMs = clock.now() + Math.min(byWallMs, maxSeconds * 1000) + SLACK_MS;
       this.#latestMs.set(nameOf(track), latestMs);
     }
     return Math.min(byWallMs, latestMs - clock.now());

@@ -202,9 +202,9 @@ t.test(
         // Nothing came in this step.
         const playedMs = left.slice(before).reduce((sum, { number }) => sum + durations[number]!, 0);
         if (hasBegun) {
-          const leastMs = Math.min(levelMs, stepMs / 1.001 - SLACK_MS);
+          const minMs = Math.min(levelMs, stepMs / 1.001 - SLACK_MS);
           const what = `seed ${random.seed}: ${playedMs} of ${levelMs} ms in ${stepMs} ms`;
-          if (playedMs < leastMs || playedMs > stepMs + SLACK_MS) t.fail(what);
+          if (playedMs < minMs || playedMs > stepMs + SLACK_MS) t.fail(what);
         }
         if (isStalled) continue;
         const most = random.chance(0.05) ? owedMs + 3000 : owedMs;

@@ -130,12 +130,12 @@ t.test('delaySeconds: pushes that come two seconds late stand at the right byte'
 });
 
 t.test('titleOffsetMs: a push stands at the audio that comes in so much later, or came in before', async (t) => {
-  const cases: [options: string, offsetMs: number, mostMs: number][] = [
+  const cases: [options: string, offsetMs: number, maxMs: number][] = [
     ['titleOffsetMs: 3000', 3000, NEXT_BLOCK_MS],
     ['delaySeconds: 3, titleOffsetMs: -1000', -1000, BLOCK_MS],
     ['delaySeconds: 1, titleOffsetMs: 3000', 3000, BLOCK_MS],
   ];
-  const runs = cases.map(async ([options, offsetMs, mostMs]) => {
+  const runs = cases.map(async ([options, offsetMs, maxMs]) => {
     const { port, ws, base, machines } = await startServer(t, yaml(options));
     const encoder = await Encoder.start(t, port);
     const { errorsOf, late } = await listen(t, port, ws);
@@ -156,7 +156,7 @@ t.test('titleOffsetMs: a push stands at the audio that comes in so much later, o
       await pause(100);
       const { blockMs, positionMs } = await errorsOf(song, encoder.byteAt(momentMs + offsetMs));
       t.ok(Math.abs(positionMs) <= CLOSE_MS + late.worstMs, `${options}: its position is ${positionMs} ms late`);
-      t.ok(Math.abs(blockMs) <= mostMs + CLOSE_MS + late.worstMs, `${options}: its block is ${blockMs} ms late`);
+      t.ok(Math.abs(blockMs) <= maxMs + CLOSE_MS + late.worstMs, `${options}: its block is ${blockMs} ms late`);
       return ownMs;
     });
     t.ok(bestMs < inTimeMs, `${options}: ${bestMs} ms after its push`);
@@ -187,21 +187,21 @@ t.test('an encoder stalls: the fallback file goes on without a gap, and fills th
   };
   const encoder = await Encoder.start(t, port);
   const late = new LoopDelay(t);
-  let mostBehindMs = 0;
+  let maxBehindMs = 0;
   let firstMs = 0;
   let bytes = 0;
   const behindMs = () => performance.now() - firstMs - bytes / BYTES_PER_MS;
   const player = new Player(port, '/air', {
     onAudio: (audio) => {
       firstMs ||= performance.now();
-      mostBehindMs = Math.max(mostBehindMs, behindMs());
+      maxBehindMs = Math.max(maxBehindMs, behindMs());
       bytes += audio.length;
     },
   });
   t.teardown(() => player.close());
   await player.until(({ audioBytes }) => audioBytes > 0, 20_000);
   await quietFor(4000);
-  const steadyMs = mostBehindMs;
+  const steadyMs = maxBehindMs;
   const steadySeconds = await levelSeconds();
   t.ok(steadySeconds > 3.4 && steadySeconds <= 4, `${steadySeconds} s wait`);
   encoder.pause();
@@ -216,10 +216,7 @@ t.test('an encoder stalls: the fallback file goes on without a gap, and fills th
     200,
   );
   // Segments of a second, and a visit each second, may fall apart by as much.
-  t.ok(
-    mostBehindMs <= steadyMs + 1200 + late.worstMs,
-    `at most ${steadyMs} ms behind before, ${mostBehindMs} ms after`,
-  );
+  t.ok(maxBehindMs <= steadyMs + 1200 + late.worstMs, `at most ${steadyMs} ms behind before, ${maxBehindMs} ms after`);
   t.equal(player.closed, false);
 });
 

@@ -51,7 +51,7 @@ const NOISE = pagesBefore(Buffer.alloc(62_000, 'x'), 12);
 
 /** The issue's own figure, of a turn of the loop in CPU. The least of a few tries: garbage is collected in any of them. */
 const MAX_LATE_MS = 50;
-async function leastLateMs(attack: () => Promise<void>): Promise<number> {
+async function minLateMs(attack: () => Promise<void>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 5 && least > MAX_LATE_MS; i++) least = Math.min(least, await longestTurnMs(attack));
   return least;
@@ -66,7 +66,7 @@ t.test('forged page headers from an encoder do not hold the loop, and it is sent
     warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const { port } = await startServer(t, yaml('always'), undefined, log as never);
-  const late = await leastLateMs(async () => {
+  const late = await minLateMs(async () => {
     const encoder = new Feeder(t, port, '/live', OGG);
     t.equal(await encoder.answered(), 200);
     encoder.socket.write(FORGED);
@@ -83,7 +83,7 @@ t.test('one packet in 62 KB of anything does not make a stream of it', async (t)
     const upstream = await Upstream.open(t);
     upstream.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(streamHead()), body]));
     const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
-    const late = await leastLateMs(async () => {
+    const late = await minLateMs(async () => {
       tap.losses.length = 0;
       source.start();
       await until(
@@ -263,7 +263,7 @@ t.test('ICY blocks cost what they weigh, whatever stands in them and however clo
     [1, close],
   ] as const) {
     const upstream = await serving(t, body, streamHead(metaint));
-    const late = await leastLateMs(async () => {
+    const late = await minLateMs(async () => {
       const { tap, source } = setUp(t, upstream, { retryMinMs: 60_000, retryMaxMs: 60_000 });
       source.start();
       await until(

@@ -266,11 +266,11 @@ class Story {
     const agoMs = seconds * 1000;
     const then = this.#edges.at(-1 - agoMs / TICK_MS);
     const isNew = nowMs - agoMs < joinedMs || then === undefined;
-    const leastMs = Math.max(isNew ? edgeMs : then, fromMs) - fromMs + extraMsFor(seconds);
+    const minMs = Math.max(isNew ? edgeMs : then, fromMs) - fromMs + extraMsFor(seconds);
     const sentMs = (tape.at(listener.cursor - 1)?.endMs ?? 0) - listener.playback.joinMs;
-    const isShort = listener.playback.joinMs < 0 ? entryMs !== null : sentMs < leastMs;
+    const isShort = listener.playback.joinMs < 0 ? entryMs !== null : sentMs < minMs;
     if (isShort && this.faults.length < 5)
-      this.faults.push(`${nowMs - joinedMs} ms after its join: ${sentMs} ms in place of ${leastMs}`);
+      this.faults.push(`${nowMs - joinedMs} ms after its join: ${sentMs} ms in place of ${minMs}`);
   }
 }
 

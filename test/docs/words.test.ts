@@ -89,6 +89,10 @@ const RETIRED_PHRASES: readonly (readonly [RegExp, string])[] = [
 /** To tell one thing from another is plain English; to tell a listener something is retired. */
 const IDIOMS = /\b(tells?|told|telling) (apart\b|(\S+ ){0,6}?from\b(?! (now|here|then)))|\bframes tell\b/g;
 
+/** A bound is `max…` or `min…` in src; these names are superlatives, no bounds. */
+const BOUND = /\b(most|least)[A-Z]\w*/g;
+const SUPERLATIVES: ReadonlySet<string> = new Set(['mostLikely', 'mostOf']);
+
 /** A word that stays where the beginning of the path is this, and why. */
 const ALLOWED: readonly (readonly [word: string, path: string, why: string])[] = [
   ['kernel', 'bench/', "the machine's, in the saved figures"],
@@ -126,6 +130,12 @@ function proseOf(file: TextFile, text: string): Found[] {
   return [...wordsOf(file, withoutIdioms, RETIRED), ...phrasesOf(file, text)];
 }
 
+function boundsOf(file: TextFile): Found[] {
+  return [...file.code.matchAll(BOUND)].flatMap((match) =>
+    SUPERLATIVES.has(match[0]) ? [] : [{ where: at(file, match.index), word: match[0], say: 'max…, min…' }],
+  );
+}
+
 function isAllowed({ path }: TextFile, word: string): boolean {
   return ALLOWED.some(([allowed, begin]) => allowed === word && path.startsWith(begin));
 }
@@ -142,6 +152,7 @@ t.test('no retired word comes back', async (t) => {
     ...wordsOf(file, file.code, RETIRED_NAMES),
     ...proseOf(file, file.comments),
     ...(SPOKEN.test(file.path) ? proseOf(file, file.strings) : []),
+    ...(file.path.startsWith('src/') ? boundsOf(file) : []),
   ]);
   for (const { where, word, say } of found) t.fail(`${where}: "${word}"; say: ${say}`);
 });

@@ -189,10 +189,10 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.ok(ears[i]!.breaks <= turns.length, `${ears[i]!.breaks} breaks: one for each switch`);
   }
   t.comment(
-    `least audio in hand of a player in real time: ${Math.min(...ears.map((one) => one.leastHandMs)).toFixed(0)} ms`,
+    `least audio in hand of a player in real time: ${Math.min(...ears.map((one) => one.minHandMs)).toFixed(0)} ms`,
   );
   t.ok(
-    ears.every((one) => one.leastHandMs > 0),
+    ears.every((one) => one.minHandMs > 0),
     'nobody would have run dry',
   );
 

@@ -12,9 +12,9 @@ import { until } from '../kit/until.js';
 
 const MANY = 10_000;
 
-const limits = (most: number, mostFrom = () => most) => ({
+const limits = (most: number, maxFrom = () => most) => ({
   most: () => most,
-  mostFrom,
+  maxFrom,
   addressOf: ({ headers }: IncomingMessage) => String(headers['x-from'] ?? ''),
 });
 
@@ -134,8 +134,8 @@ t.test('closed, all of them end, and none waits any more', async (t) => {
 
 t.test('an address has its share: at the limit, one past it, and once one of them has ended', async (t) => {
   const clock = new FakeClock();
-  const mostFrom = (address: string) => (address === '127.0.0.1' ? Number.POSITIVE_INFINITY : 2);
-  const waiting = new WaitingRequests(clock, { ...limits(10), mostFrom });
+  const maxFrom = (address: string) => (address === '127.0.0.1' ? Number.POSITIVE_INFINITY : 2);
+  const waiting = new WaitingRequests(clock, { ...limits(10), maxFrom });
   const port = await serve(t, (response) => {
     const held = waiting.hold(response, 6000, () => {
       if (!response.destroyed) response.end();

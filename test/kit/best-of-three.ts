@@ -5,9 +5,9 @@
 
 const TRIES = 3;
 
-/** @returns the least result of `story`, in ms; runs it again only while none was less than `mostMs` */
-export async function bestOfThree(mostMs: number, story: (attempt: number) => Promise<number>): Promise<number> {
+/** @returns the least result of `story`, in ms; runs it again only while none was less than `maxMs` */
+export async function bestOfThree(maxMs: number, story: (attempt: number) => Promise<number>): Promise<number> {
   let bestMs = Number.POSITIVE_INFINITY;
-  for (let attempt = 0; attempt < TRIES && bestMs >= mostMs; attempt++) bestMs = Math.min(bestMs, await story(attempt));
+  for (let attempt = 0; attempt < TRIES && bestMs >= maxMs; attempt++) bestMs = Math.min(bestMs, await story(attempt));
   return bestMs;
 }

@@ -19,9 +19,9 @@ export interface Tab {
  * Plays a stream in a new audio element until `currentTime` moves, and ends it. Rejects if it has an error or does not move.
  * @returns milliseconds from the call
  */
-export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
+export function start(tab: Tab, url: string, maxMs = 20_000): Promise<number> {
   return tab.evaluate(
-    async ({ url, mostMs }) => {
+    async ({ url, maxMs }) => {
       const audio = new (globalThis as any).Audio();
       const askedMs = performance.now();
       audio.muted = true;
@@ -30,7 +30,7 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
       let movedMs = 0;
       let beganAt = 0;
       // In Ogg `currentTime` may begin at the position of the first page (Chromium).
-      while (audio.currentTime === beganAt && audio.error === null && movedMs < mostMs) {
+      while (audio.currentTime === beganAt && audio.error === null && movedMs < maxMs) {
         if (audio.readyState < 3) beganAt = audio.currentTime;
         await new Promise((done) => setTimeout(done, 5));
         movedMs = performance.now() - askedMs;
@@ -39,10 +39,10 @@ export function start(tab: Tab, url: string, mostMs = 20_000): Promise<number> {
       audio.removeAttribute('src');
       audio.load();
       if (error !== null) throw new Error(`error ${error.code}: ${error.message}`);
-      if (movedMs >= mostMs || readyState < 3) throw new Error(`readyState ${readyState} after ${movedMs} ms`);
+      if (movedMs >= maxMs || readyState < 3) throw new Error(`readyState ${readyState} after ${movedMs} ms`);
       return movedMs;
     },
-    { url, mostMs },
+    { url, maxMs },
   );
 }
 

@@ -69,13 +69,13 @@ export async function churn(t: Test, joins: number): Promise<void> {
   await empty();
   const idleSockets = count('TCPSocketWrap');
   await run(WARM_JOINS);
-  const [before, timers] = [await leastMemory(), count('Timeout')];
+  const [before, timers] = [await minMemory(), count('Timeout')];
   await run(joins);
-  let after = await leastMemory();
+  let after = await minMemory();
   // On a busy machine, garbage takes a while to go; leaked memory stays.
   for (let i = 0; i < 5 && after.heap - before.heap >= HEAP_SWING_BYTES; i++) {
     await pause(1000);
-    after = await leastMemory();
+    after = await minMemory();
   }
 
   const most = {
@@ -107,7 +107,7 @@ export async function churn(t: Test, joins: number): Promise<void> {
 }
 
 /** The least of a few readings, since garbage varies. */
-async function leastMemory(): Promise<{ heap: number; buffers: number; resident: number }> {
+async function minMemory(): Promise<{ heap: number; buffers: number; resident: number }> {
   const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
   for (let i = 0; i < 5; i++) {
     await pause(100);

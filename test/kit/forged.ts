@@ -6,11 +6,11 @@ export const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'
 export const OPUS_TAGS = Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1');
 
 /** FLAC's first packet: STREAMINFO, 2 channels of 16 bits. */
-export function flacHead(sampleRate: number, leastBlock = 16, mostBlock = 65_535): Buffer {
+export function flacHead(sampleRate: number, minBlock = 16, maxBlock = 65_535): Buffer {
   const head = Buffer.alloc(51);
   head.write('\x7fFLAC\x01\0\0\x01fLaC\0\0\0\x22', 'latin1');
-  head.writeUInt16BE(leastBlock, 17);
-  head.writeUInt16BE(mostBlock, 19);
+  head.writeUInt16BE(minBlock, 17);
+  head.writeUInt16BE(maxBlock, 19);
   head.writeUIntBE(sampleRate * 16 + (1 << 1), 27, 3);
   head[30] = 0xf0;
   return head;

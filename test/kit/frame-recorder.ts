@@ -13,7 +13,7 @@ export class FrameRecorder {
   /** When frames of the present rate were first received (monotonic ms). */
   sinceMs = 0;
   /** The least audio in the buffer of a player that has played in real time since its first byte. */
-  leastHandMs = Number.POSITIVE_INFINITY;
+  minHandMs = Number.POSITIVE_INFINITY;
   readonly #player: Player;
   #audioMs = 0;
   #done = 0;
@@ -37,7 +37,7 @@ export class FrameRecorder {
   listen(): void {
     const audio = this.#player.audioFrom(this.#done);
     if (this.#audioMs > 0) {
-      this.leastHandMs = Math.min(this.leastHandMs, this.#audioMs - (performance.now() - this.#player.firstByteMs));
+      this.minHandMs = Math.min(this.minHandMs, this.#audioMs - (performance.now() - this.#player.firstByteMs));
     }
     this.#done += audio.length;
     this.#framer.push(audio);

@@ -111,11 +111,11 @@ export class HlsLink {
     });
   }
 
-  connect(worker: HlsWorker, mostQueuedBytes = 1024 * 1024): void {
+  connect(worker: HlsWorker, maxQueuedBytes = 1024 * 1024): void {
     worker.pipe = linkPipe();
     const onBroken = (error: unknown) => void this.broken.push(error);
     const isThere = (key: string) => key === this.audio.key;
-    new HlsSender(new LinkConnection(asStream(worker.pipe.hub), onBroken, { mostQueuedBytes }), {
+    new HlsSender(new LinkConnection(asStream(worker.pipe.hub), onBroken, { maxQueuedBytes }), {
       askHls: (key) => (isThere(key) ? this.hub.ask(this) : null),
       hlsOf: (key) => (isThere(key) ? this.hub.of(this) : undefined),
     });

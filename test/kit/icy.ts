@@ -33,7 +33,7 @@ const FRAME_MS = 1152 / 44.1;
 export function isNextBlock(t: Test, positionMs: number, atByte: number, metaint: number): void {
   const behindMs = atByte / 16 - positionMs;
   const segmentBytes = Math.round(16_000 / metaint) * metaint;
-  const mostMs = (atByte % segmentBytes === 0 ? segmentBytes : metaint) / 16;
+  const maxMs = (atByte % segmentBytes === 0 ? segmentBytes : metaint) / 16;
   // A listener's first bytes may be a tag in place of a frame, without duration; and a title inside a frame moves to its end.
-  t.ok(behindMs > -2 && behindMs < mostMs + 2 * FRAME_MS, `position ${positionMs}, the block stands at byte ${atByte}`);
+  t.ok(behindMs > -2 && behindMs < maxMs + 2 * FRAME_MS, `position ${positionMs}, the block stands at byte ${atByte}`);
 }

@@ -41,12 +41,12 @@ export class LinkHarness {
   }
 
   /** @param isPrompt as to another machine */
-  connect(mostQueuedBytes = 1024 * 1024, isPrompt = false): this {
+  connect(maxQueuedBytes = 1024 * 1024, isPrompt = false): this {
     this.pipe = linkPipe();
     const onBroken = (error: unknown) => void this.broken.push(error);
     const { clock, names, audio } = this;
     const parts = { clock, names, audioOf: (key: string) => (key === audio.key ? this.served : undefined), isPrompt };
-    this.sender = new TapeSender(new LinkConnection(asStream(this.pipe.hub), onBroken, { mostQueuedBytes }), parts);
+    this.sender = new TapeSender(new LinkConnection(asStream(this.pipe.hub), onBroken, { maxQueuedBytes }), parts);
     this.receiver.connect(new LinkConnection(asStream(this.pipe.worker), onBroken));
     return this;
   }

@@ -18,7 +18,7 @@ export function block(ms: number): void {
 }
 
 /** Waits until `value` has stayed the same for `ms`; returns it. */
-export async function settled(value: () => number, ms: number, mostMs: number): Promise<number> {
+export async function settled(value: () => number, ms: number, maxMs: number): Promise<number> {
   let last = value();
   let sinceMs = performance.now();
   await until(
@@ -28,7 +28,7 @@ export async function settled(value: () => number, ms: number, mostMs: number): 
       last = now;
       return performance.now() - sinceMs >= ms;
     },
-    mostMs,
+    maxMs,
     () => `${last}, and still changing`,
   );
   return last;

@@ -49,7 +49,7 @@ async function wait(
   describe = () => '',
   everyMs = 10,
 ): Promise<void> {
-  const mostMs = Math.max(50, ms / 20);
+  const maxMs = Math.max(50, ms / 20);
   let passedMs = 0;
   let lastMs = performance.now();
   let waitMs = everyMs;
@@ -58,7 +58,7 @@ async function wait(
     await new Promise((done) => setTimeout(done, waitMs));
     if (answer instanceof Promise) waitMs = Math.max(everyMs, Math.min(waitMs * 1.25, ASKED_EVERY_MS));
     const nowMs = performance.now();
-    passedMs += Math.min(nowMs - lastMs, mostMs);
+    passedMs += Math.min(nowMs - lastMs, maxMs);
     lastMs = nowMs;
   }
 }

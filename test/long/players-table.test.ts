@@ -101,8 +101,8 @@ stations:
   const note = (one: Subject, column: Column, text: string) => {
     found.set(one, { ...(found.get(one) as Found), [column]: text });
   };
-  /** Until all play it, at most this long, at least `leastMs`. @returns since when each plays it, from now; one that does not is missing */
-  const within = async (pitch: number, mostMs: number, leastMs = 0) => {
+  /** Until all play it, at most this long, at least `minMs`. @returns since when each plays it, from now; one that does not is missing */
+  const within = async (pitch: number, maxMs: number, minMs = 0) => {
     const fromMs = performance.now();
     const times = new Map<Subject, number>();
     const passedMs = () => performance.now() - fromMs;
@@ -112,7 +112,7 @@ stations:
         if (!one.plays(pitch)) times.delete(one);
         else if (!times.has(one)) times.set(one, passedMs());
       }
-    } while (passedMs() < leastMs || (times.size < subjects.length && passedMs() < mostMs));
+    } while (passedMs() < minMs || (times.size < subjects.length && passedMs() < maxMs));
     return times;
   };
 

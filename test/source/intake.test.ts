@@ -70,8 +70,8 @@ class Owner implements IntakeOwner, IntakeSink, StreamBody {
   }
 
   /** Comes in slices of these sizes at most. */
-  send(bytes: Buffer, mostBytes = SLICE_BYTES): void {
-    for (let at = 0; at < bytes.length; at += mostBytes) this.slices.push(bytes.subarray(at, at + mostBytes));
+  send(bytes: Buffer, maxBytes = SLICE_BYTES): void {
+    for (let at = 0; at < bytes.length; at += maxBytes) this.slices.push(bytes.subarray(at, at + maxBytes));
   }
   take(): void {
     this.intake.take(Buffer.alloc(this.slices.length));

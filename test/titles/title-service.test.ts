@@ -380,9 +380,9 @@ t.test('a title whose moment lies ahead, as another clock has it, waits no longe
     const at = { channel: 'demo', wallMs: clock.wallMs() + aheadMs, newId: () => 'id', ageMs: () => 0 };
     const track = makeTrack({ type: 'now', artist: '', song: 'Ahead' }, 'id', Math.floor(at.wallMs / 1000));
     await titles.engine.update('demo', (state) => takeNow(state, track, at));
-    const mostMs = readerDelayMs + Math.max(0, titleOffsetMs);
-    clock.advance(mostMs + TICK_MS);
-    t.equal(feed.last('demo', 'now')?.record.song, 'Ahead', `readers have it after ${mostMs} ms`);
+    const maxMs = readerDelayMs + Math.max(0, titleOffsetMs);
+    clock.advance(maxMs + TICK_MS);
+    t.equal(feed.last('demo', 'now')?.record.song, 'Ahead', `readers have it after ${maxMs} ms`);
     channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     const { tape } = channel.audio;

@@ -61,7 +61,7 @@ export function makeSharedTapes(
     },
     onFacts: (channel) => links.look(channel),
     onOwned: (channel) => hub.titles.fed(channel),
-    mostLagMs: () => config.streams.lagSeconds * 1000,
+    maxLagMs: () => config.streams.lagSeconds * 1000,
     options: {
       answerMs: cluster.answerSeconds * 1000,
       node: cluster.node,

@@ -103,9 +103,9 @@ export class LinkedClients implements HubClients {
       keys: () => channels.keys(),
       remembered: config.limits.addressesRemembered,
       // A private listener of HLS has a key beside its metaid.
-      mostMetaids: () => config.sessions.max + 2 * config.limits.listeners + config.limits.watchers,
+      maxMetaids: () => config.sessions.max + 2 * config.limits.listeners + config.limits.watchers,
       // A player of HLS counts for a while without a connection.
-      mostKeys: () =>
+      maxKeys: () =>
         KEYS_OF_CONNECTION * config.limits.connections +
         config.limits.listeners +
         KEYS_OF_CHANNEL * channels.size +

@@ -101,7 +101,7 @@ export class LinkedWorker {
       tallies,
       onError,
       sequence: this.#feed.sequence,
-      mostLagMs: () => config.streams.lagSeconds * 1000,
+      maxLagMs: () => config.streams.lagSeconds * 1000,
       deliver: (channel, change) => {
         const face = this.#faces.byChannel.get(channel);
         // It was removed, or will be added by the reload under way.

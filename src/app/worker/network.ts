@@ -245,8 +245,8 @@ export class Network {
       },
       configuredTokens: (channel) => channels.get(channel)?.rules.tokens ?? 0,
       reload: () => this.#parts.reload(),
-      mostRefusals: () => config.admin.refusals,
-      mostStreams: () => config.admin.streams,
+      maxRefusals: () => config.admin.refusals,
+      maxStreams: () => config.admin.streams,
       wallMs: () => clock.wallMs(),
     };
     this.#live = new LiveStreams(parts);

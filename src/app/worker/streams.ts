@@ -89,7 +89,7 @@ export class Streams {
       get listenersPerAddress() {
         return config.limits.listenersPerAddress;
       },
-      connectionsFrom: (address) => connections.mostFrom(address),
+      connectionsFrom: (address) => connections.maxFrom(address),
       get keys() {
         return config.signedUrls?.keys ?? [];
       },
@@ -195,7 +195,7 @@ export class Streams {
     const { limits } = this.#core.config;
     return {
       most: () => limits.hlsWaiting,
-      mostFrom: (address) => (isShared(address) ? Number.POSITIVE_INFINITY : limits.hlsWaitingPerAddress),
+      maxFrom: (address) => (isShared(address) ? Number.POSITIVE_INFINITY : limits.hlsWaitingPerAddress),
       addressOf: (request) => proxies.ofRequest(request),
     };
   }

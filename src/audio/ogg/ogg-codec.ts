@@ -95,7 +95,7 @@ export class PacketClock {
   readonly #modes: readonly boolean[];
   readonly #modeMask: number;
   /** FLAC: samples of the largest block, by its header and MAX_FLAC_SECONDS. */
-  readonly #mostSamples: number;
+  readonly #maxSamples: number;
   /** The most bytes that a sample of all channels may take. */
   readonly #sampleBytes: number;
   /** Vorbis: samples of the block before the next packet; 0: there is none. */
@@ -106,7 +106,7 @@ export class PacketClock {
     this.#codec = codec;
     const { channels, sampleRate } = readIdentification(headers[0]!)!;
     this.#sampleBytes = channels * MAX_SAMPLE_BYTES;
-    this.#mostSamples = codec === 'flac' ? Math.min(headers[0]!.readUInt16BE(19), sampleRate * MAX_FLAC_SECONDS) : 0;
+    this.#maxSamples = codec === 'flac' ? Math.min(headers[0]!.readUInt16BE(19), sampleRate * MAX_FLAC_SECONDS) : 0;
     const sizes = codec === 'vorbis' ? headers[0]![28]! : 0;
     this.#sizes = [1 << (sizes & 15), 1 << (sizes >> 4)];
     this.#modes = codec === 'vorbis' ? vorbisModes(headers[2]!) : [];
@@ -127,7 +127,7 @@ export class PacketClock {
 
   #flacSamples(packet: Buffer): number {
     const samples = flacSamples(packet);
-    return samples > this.#mostSamples || this.#isTooLarge(packet, samples) ? -1 : samples;
+    return samples > this.#maxSamples || this.#isTooLarge(packet, samples) ? -1 : samples;
   }
 
   #vorbisSamples(packet: Buffer): number {

@@ -5,7 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
+import { maxMomentMs, maxVersion } from '../../metadata/record-schema.js';
 import { HeldLeases, MAX_CHANNELS, mustHaveRoom, setNewest } from './held-leases.js';
 import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
 import { ANSWER_BYTES, CLOSED, LogLost, type OnLogLost, type Pairs, type SharedLog } from './shared-log.js';
@@ -28,12 +28,12 @@ export class HeldLog {
   /** Characters in the last values, and in the log. */
   #lastBytes = 0;
   #logBytes = 0;
-  readonly #mostEntries: number;
+  readonly #maxEntries: number;
   readonly #wallMs: () => number;
 
-  /** @param mostEntries maximum number of entries in the log, whatever nodes ask for */
-  constructor(wallMs: () => number = Date.now, mostEntries = Number.POSITIVE_INFINITY) {
-    this.#mostEntries = mostEntries;
+  /** @param maxEntries maximum number of entries in the log, whatever nodes ask for */
+  constructor(wallMs: () => number = Date.now, maxEntries = Number.POSITIVE_INFINITY) {
+    this.#maxEntries = maxEntries;
     this.#wallMs = wallMs;
     this.#leases = new HeldLeases(wallMs);
   }
@@ -91,7 +91,7 @@ export class HeldLog {
     const field = `${node} ${channel}`;
     if (this.#done.get(field) === id) return { verdict: 'done', number: this.#seq };
     const known = this.#versions.get(channel) ?? 0;
-    if (known !== before && known <= mostVersion(before)) return { verdict: 'stale', number: known };
+    if (known !== before && known <= maxVersion(before)) return { verdict: 'stale', number: known };
     const lastBytes = this.#lastBytes + ordered.length - (this.#last.get(channel)?.length ?? 0);
     if (lastBytes > MAX_HELD_BYTES) throw new Error(`the origin holds ${MAX_HELD_BYTES} bytes of last values at most`);
     if (!this.#versions.has(channel)) mustHaveRoom(this.#versions);
@@ -112,7 +112,7 @@ export class HeldLog {
   }
 
   #believed(stamp: number): number {
-    return stamp <= mostMomentMs(this.#wallMs()) ? stamp : 0;
+    return stamp <= maxMomentMs(this.#wallMs()) ? stamp : 0;
   }
 
   /** The entries after this number that are there now. */
@@ -137,8 +137,8 @@ export class HeldLog {
     this.#log.push({ id: `${++this.#seq}-0`, fields });
     this.#logBytes += bytesOf(fields);
     // With some slack, so that the array is not moved for each entry.
-    const mostEntries = Math.max(1, Math.min(most, this.#mostEntries));
-    let gone = this.#log.length > mostEntries * 1.1 ? this.#log.length - mostEntries : 0;
+    const maxEntries = Math.max(1, Math.min(most, this.#maxEntries));
+    let gone = this.#log.length > maxEntries * 1.1 ? this.#log.length - maxEntries : 0;
     let logBytes = this.#logBytes;
     for (let i = 0; i < gone; i++) logBytes -= bytesOf(this.#log[i]!.fields);
     // A node that misses entries reads the last values.

@@ -202,9 +202,9 @@ function fitting(ask: LogAsk, answer: unknown): unknown {
   const values = answer as Pairs | readonly RawEntry[];
   let left = MAX_MESSAGE_BYTES - REST_BYTES;
   // Few are so long that they have to be measured.
-  let mostBytes = 0;
-  for (const value of values) for (const text of textsOf(value)) mostBytes += mostJsonBytes(text);
-  if (mostBytes <= left) return values;
+  let maxBytes = 0;
+  for (const value of values) for (const text of textsOf(value)) maxBytes += maxJsonBytes(text);
+  if (maxBytes <= left) return values;
   for (const [place, value] of values.entries()) {
     for (const text of textsOf(value)) left -= jsonBytes(text);
     if (left < 0) return place === 0 ? [shortened(value)] : values.slice(0, place);
@@ -222,13 +222,13 @@ function shortened(value: Pairs[number] | RawEntry): Pairs[number] | RawEntry {
   return { id: value.id, fields: Object.fromEntries(short.slice(0, MAX_SHORT)) };
 }
 
-function mostJsonBytes(text: string): number {
+function maxJsonBytes(text: string): number {
   return text.length * MAX_ESCAPE + BETWEEN_BYTES;
 }
 
 /** At most how many bytes a text has as JSON, with what is between it and the next one. In parts, since all may be several times as long. */
 function jsonBytes(text: string): number {
-  if (text.length <= MAX_NAME) return mostJsonBytes(text);
+  if (text.length <= MAX_NAME) return maxJsonBytes(text);
   let bytes = BETWEEN_BYTES;
   for (let at = 0; at < text.length; at += PART) bytes += Buffer.byteLength(JSON.stringify(text.slice(at, at + PART)));
   return bytes;

@@ -13,7 +13,7 @@
 import { readFileSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
 import { FIRST_PLAUSIBLE_MS } from '../../base/steady-time.js';
-import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
+import { maxMomentMs, maxVersion } from '../../metadata/record-schema.js';
 import { MAX_NAME } from '../titles/ordered-schema.js';
 import { MAX_FACTS, MAX_URL } from './log-schema.js';
 import { ANSWER_BYTES, MAX_LEASE_MS, MAX_NODES, MAX_VALUE_BYTES } from './shared-log.js';
@@ -21,10 +21,10 @@ import { ANSWER_BYTES, MAX_LEASE_MS, MAX_NODES, MAX_VALUE_BYTES } from './shared
 /** The limits of the scripts, the same as those of the nodes (metadata/record-schema.ts). */
 const LIMITS = {
   FIRST_PLAUSIBLE_MS,
-  CENTURY_MS: mostMomentMs(0) - FIRST_PLAUSIBLE_MS,
+  CENTURY_MS: maxMomentMs(0) - FIRST_PLAUSIBLE_MS,
   /** The highest version, and by how much it may exceed the one that a node knows. */
-  MAX_VERSION: mostVersion(0),
-  MAX_VERSIONS_MISSED: mostVersion(2 ** 50) - 2 ** 50,
+  MAX_VERSION: maxVersion(0),
+  MAX_VERSIONS_MISSED: maxVersion(2 ** 50) - 2 ** 50,
   /** Maximum of counters. */
   MAX_COUNT: (2 ** 52).toFixed(0),
   MAX_LEASE_MS,

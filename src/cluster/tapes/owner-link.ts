@@ -19,7 +19,7 @@ export interface OwnerLinkParts {
   owner(): Machine | null;
   ask(owner: Machine): Promise<Duplex>;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs?(): number;
+  maxLagMs?(): number;
   /** The connection is lost. */
   onLost(): void;
   onError(error: unknown): void;
@@ -49,7 +49,7 @@ export class OwnerLink {
 
   constructor(parts: OwnerLinkParts) {
     this.#parts = parts;
-    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look(), parts.mostLagMs);
+    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look(), parts.maxLagMs);
     this.audio = this.#receiver.audio(parts.channel);
   }
 

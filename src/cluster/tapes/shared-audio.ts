@@ -51,7 +51,7 @@ export class SharedAudio implements Leased {
   constructor(channel: Channel, parts: SharedAudioParts) {
     this.channel = channel;
     this.#parts = parts;
-    const { clock, log, names, mayFeed, hls, mostLagMs, ask, onMoved, onFacts, onDue, onError } = parts;
+    const { clock, log, names, mayFeed, hls, maxLagMs, ask, onMoved, onFacts, onDue, onError } = parts;
     const remote = new RemoteFacts(clock);
     this.remote = remote;
     const link = new OwnerLink({
@@ -59,7 +59,7 @@ export class SharedAudio implements Leased {
       clock,
       onError,
       onLost: onDue,
-      ...(mostLagMs && { mostLagMs }),
+      ...(maxLagMs && { maxLagMs }),
       owner: () => (this.#remoteOwner === '' || this.owner.url === '' ? null : this.owner),
       ask: (owner) => ask(owner, channel.key, 'listen'),
     });

@@ -65,7 +65,7 @@ export interface SharedTapesParts {
   /** Another machine has different settings for a channel. Called once per difference. */
   onDiffers(difference: Difference): void;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs?(): number;
+  maxLagMs?(): number;
   /** Another machine uses the same name. */
   onNameTwice(): void;
   /** See ClusterEngineParts. */
@@ -250,7 +250,7 @@ export class SharedTapes {
   }
 
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, names, hls, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
+    const { options, clock, log, names, hls, isReturned, onMoved, onFacts, onOwned, maxLagMs } = this.#parts;
     const onError = (error: unknown) => this.#onError(error);
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
@@ -265,7 +265,7 @@ export class SharedTapes {
       onFacts,
       onOwned,
       onError,
-      ...(mostLagMs && { mostLagMs }),
+      ...(maxLagMs && { maxLagMs }),
       ask: (machine, key, purpose, epoch): Promise<Duplex> =>
         this.#machines.ask(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
       others: async () => this.#bridges.mostLikely(await this.#machines.present()),

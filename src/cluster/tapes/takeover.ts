@@ -21,7 +21,7 @@ export interface TakeoverParts {
   ask(machine: Machine, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
   others(): Promise<readonly Machine[]>;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs?(): number;
+  maxLagMs?(): number;
   onError(error: unknown): void;
 }
 
@@ -56,14 +56,14 @@ export async function continueTape(
   former: FormerOwner | null,
   parts: TakeoverParts,
 ): Promise<void> {
-  const { clock, names, mostLagMs, onError } = parts;
+  const { clock, names, maxLagMs, onError } = parts;
   const make = () =>
     new TapeReturns({
       clock,
       has: (channel) => channel === audio.key,
       isFar: true,
       onError,
-      ...(mostLagMs && { mostLagMs }),
+      ...(maxLagMs && { maxLagMs }),
     });
   const [whole, most] = [make(), make()];
   try {
@@ -98,8 +98,8 @@ async function thereOf(
 ): Promise<ReturnedTape | undefined> {
   const { url, isLost } = former;
   const handing = url === '' ? undefined : handedOver(channel, whole, former, parts);
-  const mostMs = isLost ? LOST_MS : THERE_MS;
-  return (await Promise.race([handing, pause(mostMs)])) ?? (await mostOf(channel, most, isLost ? url : '', parts));
+  const maxMs = isLost ? LOST_MS : THERE_MS;
+  return (await Promise.race([handing, pause(maxMs)])) ?? (await mostOf(channel, most, isLost ? url : '', parts));
 }
 
 /** The part of the tape at this node. */

@@ -282,7 +282,7 @@ export class ClusterEngine implements Engine {
         onBad,
         onUnsaved: onError,
         onDropped: () => onDropped(channel),
-        mostUnsent: options.waitingChanges,
+        maxUnsent: options.waitingChanges,
         lastStamp: () => sequence.last,
         deliver: (change) => {
           if (this.#isDelivering) deliver(channel, change);

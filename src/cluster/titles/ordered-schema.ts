@@ -7,9 +7,9 @@ import { MAX_HELD_PUSHES } from '../../config/push-limits.js';
 import {
   CheckError,
   check,
+  maxMomentMs,
+  maxVersion,
   moment,
-  mostMomentMs,
-  mostVersion,
   must,
   type Plain,
   signedMs,
@@ -101,16 +101,16 @@ export function aheadFault(
   nowMs: number,
   known: number,
 ): string | null {
-  const mostMs = mostMomentMs(nowMs);
-  if (state.version > mostVersion(known)) return 'state.version: is far ahead of all that is known';
-  if (now.atMs > mostMs || next.atMs > mostMs) return 'it was decided in a far future';
+  const maxMs = maxMomentMs(nowMs);
+  if (state.version > maxVersion(known)) return 'state.version: is far ahead of all that is known';
+  if (now.atMs > maxMs || next.atMs > maxMs) return 'it was decided in a far future';
   const plays = [...(state.ended ?? []), ...history];
   const records = [state.now, state.covered, ...plays.map(({ record }) => record)];
-  if ([state, state.next, ...records].some((each) => (each?.stamp ?? 0) > mostMs))
+  if ([state, state.next, ...records].some((each) => (each?.stamp ?? 0) > maxMs))
     return 'stamp: is far ahead of the clock';
   // A `next` may be announced for any time.
   const moments = [...records.map((each) => each?.effectAtMs), ...plays.flatMap(({ fromMs, toMs }) => [fromMs, toMs])];
-  if ([state.onAirSinceMs, ...moments].some((ms) => (ms ?? 0) > mostMs)) return 'a title was on air in a far future';
+  if ([state.onAirSinceMs, ...moments].some((ms) => (ms ?? 0) > maxMs)) return 'a title was on air in a far future';
   return null;
 }
 

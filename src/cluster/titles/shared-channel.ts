@@ -4,7 +4,7 @@
  */
 
 import { SerialQueue } from '../../base/serial-queue.js';
-import { mostVersion } from '../../metadata/record-schema.js';
+import { maxVersion } from '../../metadata/record-schema.js';
 import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
 import { allOf, changesBetween, type Merged, merge, withUnsent } from './merge.js';
@@ -31,7 +31,7 @@ export interface SharedChannelParts {
   readonly channel: string;
   readonly store: Store;
   /** Maximum number of unsent changes. Past it the oldest is dropped, and is in this node's history only. */
-  readonly mostUnsent: number;
+  readonly maxUnsent: number;
   /** The highest stamp that this node has issued or seen. */
   lastStamp(): number;
   deliver(change: Change): void;
@@ -140,7 +140,7 @@ export class SharedChannel {
   skip(version: number | null): Promise<unknown> {
     return this.#work.run(async () => {
       const { state } = this.base;
-      if (version === null || version <= state.version || version > mostVersion(state.version)) return;
+      if (version === null || version <= state.version || version > maxVersion(state.version)) return;
       await this.#putInForce({ ...this.base, state: { ...state, version } }, this.unsent, [], null);
     });
   }
@@ -223,7 +223,7 @@ export class SharedChannel {
       if (made === null) return null;
       const { change, id, decided } = made;
       const all = [...this.unsent, unsentOf(before, change, id, decided)];
-      const unsent = newest(all, this.#parts.mostUnsent);
+      const unsent = newest(all, this.#parts.maxUnsent);
       await this.#save(change.state, this.base, unsent, change.history);
       for (let i = unsent.length; i < all.length; i++) this.#parts.onDropped();
       this.unsent = unsent;

@@ -14,7 +14,7 @@ import { titleReport } from './title-report.js';
 export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
   registerChannelReads(routes, parts);
   registerClientReads(routes, parts);
-  const { queries, keys, titles, mostRefusals } = parts;
+  const { queries, keys, titles, maxRefusals } = parts;
   routes.read(
     { url: '/admin/api/self', answer: answers.self },
     { id: 'adminSelf', summary: 'The user of this request, and its rights' },
@@ -40,7 +40,7 @@ export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
       (await queries.all('refusals', null))
         .flat()
         .sort((a, b) => b.atMs - a.atMs)
-        .slice(0, mostRefusals()),
+        .slice(0, maxRefusals()),
   );
   routes.read(
     { url: '/admin/api/blocks', answer: answers.blocks },

@@ -1,6 +1,6 @@
 /**
  * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the lines of the log. All
- * streams share one check a second; without streams there is none. A stream that is not read is cut. There are at most `mostStreams`; past that the
+ * streams share one check a second; without streams there is none. A stream that is not read is cut. There are at most `maxStreams`; past that the
  * user with the most loses one. A stream ends when the rights or secrets of its user change; clients reconnect.
  */
 
@@ -40,7 +40,7 @@ interface LiveStream {
 }
 
 type Who = Pick<AdminUser, 'name' | 'login'>;
-type LiveParts = Pick<AdminParts, 'access' | 'channels' | 'queries' | 'mostStreams'>;
+type LiveParts = Pick<AdminParts, 'access' | 'channels' | 'queries' | 'maxStreams'>;
 
 export class LiveStreams {
   readonly #parts: LiveParts;
@@ -105,13 +105,13 @@ export class LiveStreams {
 
   /** @throws Refusal unavailable */
   #checkRoom(user: string): void {
-    if (this.count < this.#parts.mostStreams() || this.#surplusFor(user) !== null) return;
+    if (this.count < this.#parts.maxStreams() || this.#surplusFor(user) !== null) return;
     throw retryLater('unavailable', 'Too many live streams.', 10);
   }
 
   #makeRoom(user: string): void {
     this.#checkRoom(user);
-    if (this.count < this.#parts.mostStreams()) return;
+    if (this.count < this.#parts.maxStreams()) return;
     this.#end(this.#surplusFor(user)!);
   }
 

@@ -39,8 +39,8 @@ export interface AdminParts {
   configuredTokens(channel: string): number;
   /** Reloads the configuration; resolves with the changes, rejects with the reason why it was not applied. */
   reload(): Promise<string>;
-  mostRefusals(): number;
+  maxRefusals(): number;
   /** Limit on simultaneous live streams. */
-  mostStreams(): number;
+  maxStreams(): number;
   wallMs(): number;
 }

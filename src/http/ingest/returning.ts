@@ -51,13 +51,13 @@ export class ReturningEncoders implements AlarmHandler {
 
   /**
    * Waits until it is clear whether the present encoder is alive, or too many wait. The socket is paused, and again when `onClear` is called, unless
-   * the newcomer has gone by then. @param mostBytes maximum to read ahead @param onClear gets the bytes read ahead
+   * the newcomer has gone by then. @param maxBytes maximum to read ahead @param onClear gets the bytes read ahead
    */
-  wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
+  wait(socket: Socket, present: Present, maxBytes: number, onClear: (ahead: Buffer) => void): void {
     const all = this.#waiting.get(present) ?? new Set();
     this.#waiting.set(present, all);
     if (all.size === MAX_WAITING) [...all][0]!.clear();
-    const ahead = new ReadAhead(socket, mostBytes, () => all.delete(waiting));
+    const ahead = new ReadAhead(socket, maxBytes, () => all.delete(waiting));
     const clear = () => {
       all.delete(waiting);
       onClear(ahead.stop());

@@ -52,12 +52,12 @@ export const IS_UVOX: RequestHeadFault = {
 
 /** Collects the first line from any chunks; blank lines before it are ignored. Not to be used after its result. */
 export class FirstLineParser {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #seen: Buffer = Buffer.alloc(0);
 
-  /** @param mostBytes maximum size of the line with its end and the blank lines before it */
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  /** @param maxBytes maximum size of the line with its end and the blank lines before it */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
   push(chunk: Buffer): FirstLine | 'more' | RequestHeadFault {
@@ -66,8 +66,8 @@ export class FirstLineParser {
     while (this.#seen[start] === CR || this.#seen[start] === LF) start++;
     if (this.#seen.subarray(start, start + UVOX.length).equals(UVOX)) return IS_UVOX;
     const end = this.#seen.indexOf(LF, start);
-    if (end < 0 ? this.#seen.length >= this.#mostBytes : end >= this.#mostBytes) {
-      return { kind: 'too-large', message: `The first line is larger than ${this.#mostBytes} bytes` };
+    if (end < 0 ? this.#seen.length >= this.#maxBytes : end >= this.#maxBytes) {
+      return { kind: 'too-large', message: `The first line is larger than ${this.#maxBytes} bytes` };
     }
     if (end < 0) return 'more';
     let last = end;

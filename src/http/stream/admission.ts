@@ -160,13 +160,13 @@ export class Admission {
       if (overflowUrl !== undefined) return overflowTarget(overflowUrl, mount.path, request.url, below);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
-    if (this.#byOrigin.count(originOf(request.address)) >= this.#mostFrom(request.address, below !== ''))
+    if (this.#byOrigin.count(originOf(request.address)) >= this.#maxFrom(request.address, below !== ''))
       throw retryLater('unavailable', 'Too many listeners from this address.', 30);
     return null;
   }
 
   /** @param isHls it has no connection of its own */
-  #mostFrom(address: string, isHls: boolean): number {
+  #maxFrom(address: string, isHls: boolean): number {
     const otherwise = isHls ? this.#options.connectionsFrom?.(address) : undefined;
     return this.#options.listenersPerAddress ?? otherwise ?? Number.POSITIVE_INFINITY;
   }

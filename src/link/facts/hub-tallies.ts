@@ -44,21 +44,21 @@ export class HubTallies {
   readonly #alarm: TallyAlarm;
   readonly #settledMs: number;
   readonly #remembered: number;
-  readonly #mostKeys: () => number;
+  readonly #maxKeys: () => number;
   readonly #has: (channel: string) => boolean;
 
   /**
    * @param tallies the hub's own @param remembered maximum number of addresses whose notices wait for a worker
-   * @param mostKeys maximum number of keys of one process, and maximum of a peak @param has whether the channel exists
+   * @param maxKeys maximum number of keys of one process, and maximum of a peak @param has whether the channel exists
    */
   constructor(
     tallies: Tallies,
     remembered: number,
     clock: Clock,
-    mostKeys: () => number = () => Number.POSITIVE_INFINITY,
+    maxKeys: () => number = () => Number.POSITIVE_INFINITY,
     has: (channel: string) => boolean = () => true,
   ) {
-    this.#mostKeys = mostKeys;
+    this.#maxKeys = maxKeys;
     this.#has = has;
     this.#tallies = tallies;
     this.#remembered = remembered;
@@ -156,7 +156,7 @@ export class HubTallies {
       for (const [key, count] of rows) {
         const isNew = !keys.has(key);
         // Keys past the limit are not counted.
-        if (isNew && count !== 0 && from.keys >= this.#mostKeys()) continue;
+        if (isNew && count !== 0 && from.keys >= this.#maxKeys()) continue;
         this.#add(from, name, key, count - (keys.get(key) ?? 0));
         if (count === 0) from.keys -= Number(keys.delete(key));
         else {
@@ -168,7 +168,7 @@ export class HubTallies {
     for (const [said, count] of peaks) {
       const key = said as PeakKey;
       const known = this.#peaks.get(key);
-      if (count <= (known ?? 0) || count > this.#mostKeys()) continue;
+      if (count <= (known ?? 0) || count > this.#maxKeys()) continue;
       if (known === undefined && !isKnownName(key, this.#has)) continue;
       this.#peaks.set(key, count);
       for (const each of this.#hearing(from)) each.others.raise(key, count);

@@ -34,7 +34,7 @@ export interface LinkedAudioParts {
   /** How long the tape is taken after the last listener has left. */
   readonly lingerMs: number;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs(): number;
+  maxLagMs(): number;
   /** The tape is wanted, or not any more. */
   onWanted(audio: LinkedAudio): void;
   /** `listening` has changed. */
@@ -228,7 +228,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
       this.#readers.onFence();
       return;
     }
-    const lagMs = Math.min(facts.lagMs, this.#parts.mostLagMs());
+    const lagMs = Math.min(facts.lagMs, this.#parts.maxLagMs());
     this.#segments.begin(facts.name.hub, lagMs);
     this.#replace(new ReplicaTape({ ...facts, lagMs }));
   }

@@ -18,7 +18,7 @@ export class TapeReceiver implements AlarmHandler {
   readonly #clock: Clock;
   readonly #lingerMs: number;
   readonly #onAnyWanted: () => void;
-  readonly #mostLagMs: () => number;
+  readonly #maxLagMs: () => number;
   readonly #onBad: ((error: BadMessage) => void) | null;
   /** Channels whose tape had a bad message, with their pauses. */
   readonly #alone: LeftAlone;
@@ -31,20 +31,20 @@ export class TapeReceiver implements AlarmHandler {
   #alarm: Alarm | null = null;
 
   /**
-   * @param lingerMs how long a tape is taken after its last listener @param onWanted a tape is wanted, or not @param mostLagMs how much of it is kept
+   * @param lingerMs how long a tape is taken after its last listener @param onWanted a tape is wanted, or not @param maxLagMs how much of it is kept
    * @param onBad called with a bad message of a tape, which alone is dropped: others may be of other machines. Null: it closes the link
    */
   constructor(
     clock: Clock,
     lingerMs: number,
     onWanted: () => void = () => undefined,
-    mostLagMs: () => number = () => LIMITS.lagMs,
+    maxLagMs: () => number = () => LIMITS.lagMs,
     onBad: ((error: BadMessage) => void) | null = null,
   ) {
     this.#clock = clock;
     this.#lingerMs = lingerMs;
     this.#onAnyWanted = onWanted;
-    this.#mostLagMs = mostLagMs;
+    this.#maxLagMs = maxLagMs;
     this.#onBad = onBad;
     this.#alone = new LeftAlone(clock);
   }
@@ -57,7 +57,7 @@ export class TapeReceiver implements AlarmHandler {
         key: channel,
         clock: this.#clock,
         lingerMs: this.#lingerMs,
-        mostLagMs: this.#mostLagMs,
+        maxLagMs: this.#maxLagMs,
         onWanted: (wanted) => this.#onWanted(wanted),
         onListening: (changed) => this.#onListening(changed),
       });

@@ -45,7 +45,7 @@ export interface TapeReturnsParts {
   /** Whether they are offered by another machine. */
   readonly isFar?: boolean;
   /** Maximum length of the part of a tape that is kept. */
-  mostLagMs?(): number;
+  maxLagMs?(): number;
   onError(error: unknown): void;
 }
 
@@ -118,9 +118,9 @@ export class TapeReturns {
       stream.destroy();
       return;
     }
-    const { clock, onError, isFar, mostLagMs } = this.#parts;
+    const { clock, onError, isFar, maxLagMs } = this.#parts;
     const connection = new LinkConnection(stream, onError, isFar ? { peer, clock } : { peer });
-    const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY, undefined, mostLagMs);
+    const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY, undefined, maxLagMs);
     const fed = { open: new Map(), delayed: new Map(), faulty: new Set<string>() };
     const offerer: Offerer = { connection, receiver, offers: null, ...fed };
     this.#offerers.add(offerer);

@@ -37,7 +37,7 @@ export interface LinkOptions {
   /** The other end's name in errors: `machine b`, `worker 3`. */
   readonly peer?: string;
   /** Maximum of unsent bytes, in addition to one message. */
-  readonly mostQueuedBytes?: number;
+  readonly maxQueuedBytes?: number;
   /** Set at both ends of a link between machines, to close it if one end is silent. Absent: within a machine. */
   readonly clock?: Clock;
 }
@@ -70,7 +70,7 @@ export class LinkConnection implements AlarmHandler {
   readonly #onBroken: (error: unknown) => void;
   /** The other end's name in errors, once it is known. */
   peer: string;
-  readonly #mostQueuedBytes: number;
+  readonly #maxQueuedBytes: number;
   #isClosed = false;
   readonly #clock: Clock | null;
   #alarm: Alarm | null = null;
@@ -79,11 +79,11 @@ export class LinkConnection implements AlarmHandler {
   #dueMs = 0;
 
   /** @param onBroken called with the fault that closes the link; OtherVersion comes before any message is read */
-  constructor(stream: Duplex, onBroken: (error: unknown) => void, { peer, mostQueuedBytes, clock }: LinkOptions = {}) {
+  constructor(stream: Duplex, onBroken: (error: unknown) => void, { peer, maxQueuedBytes, clock }: LinkOptions = {}) {
     this.#stream = stream;
     this.peer = peer ?? 'the other process';
     this.#onBroken = onBroken;
-    this.#mostQueuedBytes = mostQueuedBytes ?? MAX_QUEUED_BYTES;
+    this.#maxQueuedBytes = maxQueuedBytes ?? MAX_QUEUED_BYTES;
     this.#clock = clock ?? null;
     const greetings = new GreetingReader();
     const reader = new WireReader((type, message) => this.#dispatch(type, message));
@@ -131,7 +131,7 @@ export class LinkConnection implements AlarmHandler {
 
   /** Whether the other end does not keep up: wait for `onDrain` then. */
   get isFull(): boolean {
-    return this.#stream.writableLength + this.#writer.waitingBytes >= this.#mostQueuedBytes;
+    return this.#stream.writableLength + this.#writer.waitingBytes >= this.#maxQueuedBytes;
   }
 
   /** Begins a message; `end` must follow. */

@@ -116,8 +116,8 @@ export class MessageReader {
     return within(this.#bytes.readDoubleLE(this.#take(8)), least, most);
   }
 
-  text(mostBytes = MAX_NAME_BYTES): string {
-    const length = this.whole(mostBytes);
+  text(maxBytes = MAX_NAME_BYTES): string {
+    const length = this.whole(maxBytes);
     const from = this.#take(length);
     const bytes = this.#bytes.subarray(from, from + length);
     // Invalid bytes would be replaced by longer characters, and the text could be too long for the next reader.
@@ -126,13 +126,13 @@ export class MessageReader {
   }
 
   /** Bytes preceded by their length. The result may be kept. */
-  blob(mostBytes = MAX_WHOLE): Buffer {
-    return this.#keep(this.whole(mostBytes));
+  blob(maxBytes = MAX_WHOLE): Buffer {
+    return this.#keep(this.whole(maxBytes));
   }
 
   /** All remaining bytes. The result may be kept. */
-  rest(mostBytes = MAX_WHOLE): Buffer {
-    return this.#keep(within(this.#bytes.length - this.#at, 0, mostBytes));
+  rest(maxBytes = MAX_WHOLE): Buffer {
+    return this.#keep(within(this.#bytes.length - this.#at, 0, maxBytes));
   }
 
   /** @throws WireError if bytes remain */

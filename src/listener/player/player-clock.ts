@@ -89,8 +89,8 @@ export class PlayerClock {
 
   /** The position that it plays now. */
   positionAt(nowMs: number): number {
-    const mostMs = nowMs < this.#trustedUntilMs ? this.#writtenMs : this.#usableMs;
-    return Math.max(0, Math.min(nowMs - this.#startMs, mostMs));
+    const maxMs = nowMs < this.#trustedUntilMs ? this.#writtenMs : this.#usableMs;
+    return Math.max(0, Math.min(nowMs - this.#startMs, maxMs));
   }
 
   /** When to check next whether the player has reached this position: not after `nowMs` if it has; +∞: once more is written. */

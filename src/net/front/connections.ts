@@ -106,7 +106,7 @@ export class Connections {
   }
 
   /** The maximum number of connections from this address. */
-  mostFrom(address: string): number {
+  maxFrom(address: string): number {
     return this.#limits.isShared(address) ? Number.POSITIVE_INFINITY : this.#limits.perAddress;
   }
 
@@ -242,7 +242,7 @@ export class Connections {
     if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
     // Before it is counted, so that it does not make room for itself.
     const inAll = origin.count + this.#byOrigin.others(key);
-    const isFull = inAll >= this.mostFrom(address);
+    const isFull = inAll >= this.maxFrom(address);
     const hasRoom = !isFull || this.#close(this.#closable.nextOf(origin, this.#limits.perAddress));
     origin.count++;
     this.#byOrigin.add(key, 1);

@@ -120,23 +120,23 @@ export class SecretGate {
 
   /** The queue in which this origin has to wait; null: none. */
   #queueOf(origin: string): SecretQueue | null {
-    const { maxOfOrigin: mostOfOrigin, inAllPerMinute } = this.#limits;
+    const { maxOfOrigin, inAllPerMinute } = this.#limits;
     if (!this.#proven.has(origin)) {
       const everyMs = 60_000 / inAllPerMinute;
       const all = this.#queues.get(ALL);
       if (all !== undefined) return all;
       if (this.#wrongInAll.waitSeconds(ALL) > 0)
-        return this.#open(ALL, everyMs, Math.ceil((mostOfOrigin * EVERY_MS) / everyMs));
+        return this.#open(ALL, everyMs, Math.ceil((maxOfOrigin * EVERY_MS) / everyMs));
     }
     const own = this.#queues.get(origin);
     if (own !== undefined) return own;
-    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, mostOfOrigin) : null;
+    return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, maxOfOrigin) : null;
   }
 
   #open(name: string, everyMs: number, max: number): SecretQueue {
-    const { maxOfOrigin: mostOfOrigin } = this.#limits;
+    const { maxOfOrigin } = this.#limits;
     const onCount = (change: number) => (this.#waiting += change);
-    const queue = new SecretQueue({ everyMs, max, maxOfOrigin: mostOfOrigin, random: this.#random, onCount });
+    const queue = new SecretQueue({ everyMs, max, maxOfOrigin, random: this.#random, onCount });
     this.#queues.set(name, queue);
     this.#queuesInAll.add(name, 1);
     this.#turnAfter(name, queue);

@@ -77,7 +77,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #audioMs = 0;
   #aheadAtStartMs = 0;
   /** MAX_BEHIND_MS, and the audio that is due at once. */
-  #mostBehindMs = MAX_BEHIND_MS;
+  #maxBehindMs = MAX_BEHIND_MS;
   #skippedAtFrame = 0;
   /** The open file, and how much of it the framer has taken. */
   #id = '';
@@ -177,12 +177,12 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#titles.pass(frame.durationMs);
     const aheadMs = this.#aheadMs;
     const isEnough = this.isResting ? this.#isKnown : aheadMs >= MAX_AHEAD_MS;
-    if (aheadMs >= MAX_AHEAD_MS) this.#mostBehindMs = MAX_BEHIND_MS;
+    if (aheadMs >= MAX_AHEAD_MS) this.#maxBehindMs = MAX_BEHIND_MS;
     if (isEnough || this.#titles.isDue) {
       this.#isPaused = true;
       this.#framer.pause();
     }
-    if (aheadMs < -this.#mostBehindMs) this.#startMs -= aheadMs;
+    if (aheadMs < -this.#maxBehindMs) this.#startMs -= aheadMs;
     this.#input.onFrame(frame);
   }
 
@@ -195,7 +195,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #startNow(): void {
     this.#startMs = this.#clock.now();
     this.#audioMs = Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
-    this.#mostBehindMs = MAX_BEHIND_MS - Math.min(0, this.#audioMs);
+    this.#maxBehindMs = MAX_BEHIND_MS - Math.min(0, this.#audioMs);
   }
 
   /** Whether enough was passed on for the channel to know the format. */

@@ -109,8 +109,8 @@ export function columns(points, { label, first, width, isOpen }) {
  */
 export function tape(heldMs, titles, bySecondsBehind, width) {
   const height = 86;
-  const mostMs = Math.max(heldMs, bySecondsBehind.length * 1000, 10_000);
-  const x = (/** @type {number} */ behindMs) => width * (1 - Math.min(1, Math.max(0, behindMs / mostMs)));
+  const maxMs = Math.max(heldMs, bySecondsBehind.length * 1000, 10_000);
+  const x = (/** @type {number} */ behindMs) => width * (1 - Math.min(1, Math.max(0, behindMs / maxMs)));
   const most = Math.max(1, ...bySecondsBehind);
   const parts = [draw('rect', { class: 'held', x: x(heldMs), y: 52, width: width - x(heldMs), height: 12, rx: 3 })];
   for (const [second, listeners] of bySecondsBehind.entries()) {
@@ -121,7 +121,7 @@ export function tape(heldMs, titles, bySecondsBehind, width) {
   }
   for (const { behindMs } of titles)
     parts.push(draw('rect', { class: 'mark', x: x(behindMs) - 1.5, y: 46, width: 3, height: 24 }));
-  parts.push(draw('text', { class: 'scale', x: 0, y: 84 }, `${Math.round(mostMs / 1000)} s behind`));
+  parts.push(draw('text', { class: 'scale', x: 0, y: 84 }, `${Math.round(maxMs / 1000)} s behind`));
   parts.push(draw('text', { class: 'scale', x: width, y: 84, 'text-anchor': 'end' }, 'live'));
   const listeners = bySecondsBehind.reduce((sum, each) => sum + each, 0);
   const label = `The buffer: ${Math.round(heldMs / 1000)} seconds of audio, ${counted(titles.length, 'title')}, ${counted(listeners, 'listener')}`;

@@ -4,13 +4,13 @@ import t from 'tap';
 import { NOTHING, type Ordered } from '../../../src/cluster/titles/ordered.js';
 import { aheadFault } from '../../../src/cluster/titles/ordered-schema.js';
 import type { TrackRecord } from '../../../src/metadata/record.js';
-import { mostMomentMs, mostVersion } from '../../../src/metadata/record-schema.js';
+import { maxMomentMs, maxVersion } from '../../../src/metadata/record-schema.js';
 import { takeNow } from '../../../src/now-playing/effect.js';
 import { makeTrack } from '../../../src/now-playing/repeat.js';
 import type { HistoryEntry } from '../../../src/now-playing/state.js';
 
 const WALL_MS = 1_800_000_000_000;
-const MOST_MS = mostMomentMs(WALL_MS);
+const MAX_MS = maxMomentMs(WALL_MS);
 
 const track = makeTrack({ type: 'now', artist: 'A', song: 'S' }, 'id', WALL_MS / 1000);
 const { state } = takeNow(NOTHING.state, track, { channel: 'x', wallMs: WALL_MS, newId: () => 'id', ageMs: () => 0 });
@@ -57,15 +57,15 @@ for (const [name, said] of Object.entries(MOMENTS)) {
       return aheadFault(ordered, history, WALL_MS, state.version);
     };
     t.equal(faultAt(0), null);
-    t.equal(faultAt(MOST_MS), null);
-    t.type(faultAt(MOST_MS + 1), 'string');
+    t.equal(faultAt(MAX_MS), null);
+    t.type(faultAt(MAX_MS + 1), 'string');
   });
 }
 
 t.test('a next may be announced for any time, and a version may lead by some', async (t) => {
-  const next = inRecord({ type: 'next', effectAtMs: MOST_MS + 1 });
+  const next = inRecord({ type: 'next', effectAtMs: MAX_MS + 1 });
   t.equal(aheadFault(inState({ next }).ordered, [], WALL_MS, state.version), null);
-  const version = mostVersion(state.version);
+  const version = maxVersion(state.version);
   t.equal(aheadFault(inState({ version }).ordered, [], WALL_MS, state.version), null);
   t.match(aheadFault(inState({ version: version + 1 }).ordered, [], WALL_MS, state.version), /version/);
 });

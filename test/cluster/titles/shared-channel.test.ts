@@ -21,7 +21,7 @@ t.test(
     const shared = new SharedChannel({
       channel: 'x',
       store,
-      mostUnsent: 100,
+      maxUnsent: 100,
       lastStamp: () => 0,
       deliver: () => undefined,
       onUnsaved: (error) => t.fail(String(error)),

@@ -129,7 +129,7 @@ async function startLive(t: Test, { lines = [], standing, channels, said }: Said
     access: { standing: standing ?? (() => 'the same') },
     channels: channels ?? (async () => []),
     queries: { all },
-    mostStreams: () => 1,
+    maxStreams: () => 1,
   } as unknown as ConstructorParameters<typeof LiveStreams>[0]);
   const server = createServer(({ url }, raw) => {
     responses.push(raw);

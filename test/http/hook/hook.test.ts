@@ -28,7 +28,7 @@ const NO: Answering = (_, response) => response.end('<html>welcome</html>');
 class Operator {
   readonly forms: Form[] = [];
   open = 0;
-  mostOpen = 0;
+  maxOpen = 0;
   answer: Answering = YES;
   url = '';
   readonly #server: http.Server;
@@ -36,7 +36,7 @@ class Operator {
   constructor(t: Test) {
     this.#server = http.createServer((request, response) => {
       let body = '';
-      this.mostOpen = Math.max(this.mostOpen, ++this.open);
+      this.maxOpen = Math.max(this.maxOpen, ++this.open);
       response.on('close', () => this.open--);
       request.setEncoding('utf8').on('data', (text: string) => (body += text));
       request.on('end', () => {
@@ -178,7 +178,7 @@ t.test('so many at once, so many waiting, questions before notices', { buffered:
     ['allowed', 'allowed', 'allowed'],
   );
   await bench.hook.settled();
-  t.equal(operator.mostOpen, 2);
+  t.equal(operator.maxOpen, 2);
   t.same(
     operator.forms.map(({ action }) => action),
     [...Array(5).fill('listener_add'), ...Array(3).fill('listener_remove')],

@@ -127,7 +127,7 @@ class Story {
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.#served };
     this.#sender = new TapeSender(
-      new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MAX_QUEUED_BYTES }),
+      new LinkConnection(asStream(pipe.hub), onBroken, { maxQueuedBytes: MAX_QUEUED_BYTES }),
       parts,
     );
     this.receiver.connect(new LinkConnection(asStream(pipe.worker), onBroken));
@@ -143,7 +143,7 @@ class Story {
       throw error;
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.audio };
-    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MAX_QUEUED_BYTES }), parts);
+    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, { maxQueuedBytes: MAX_QUEUED_BYTES }), parts);
     this.#middle.connect(new LinkConnection(asStream(pipe.worker), onBroken));
   }
 

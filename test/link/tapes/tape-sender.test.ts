@@ -176,8 +176,8 @@ t.test('a title that comes late while the tape goes on elsewhere is not missed w
 });
 
 t.test('a worker that does not read holds a cursor and what its stream may hold', async (t) => {
-  const mostQueuedBytes = 10_000;
-  const harness = new LinkHarness({ lagMs: 20_000 }).connect(mostQueuedBytes).enter();
+  const maxQueuedBytes = 10_000;
+  const harness = new LinkHarness({ lagMs: 20_000 }).connect(maxQueuedBytes).enter();
   harness.play(3000).settle();
   const { hub } = harness.pipe;
   hub.hold = true;
@@ -186,8 +186,8 @@ t.test('a worker that does not read holds a cursor and what its stream may hold'
     harness.title(800);
   }
   const { segmentBytes } = harness.audio.tape!;
-  const mostBytes = mostQueuedBytes + 2 * (segmentBytes + MAX_OVERHEAD_BYTES);
-  t.ok(hub.writableLength < mostBytes, `${hub.writableLength} bytes wait`);
+  const maxBytes = maxQueuedBytes + 2 * (segmentBytes + MAX_OVERHEAD_BYTES);
+  t.ok(hub.writableLength < maxBytes, `${hub.writableLength} bytes wait`);
   hub.hold = false;
   harness.settle();
   new TapePair(new Random()).compare(harness.audio.tape!, harness.linked.tape!);
@@ -196,7 +196,7 @@ t.test('a worker that does not read holds a cursor and what its stream may hold'
 
   hub.hold = true;
   for (let i = 0; i < 40; i++) harness.play(1000);
-  t.ok(hub.writableLength < mostBytes, `${hub.writableLength} bytes wait`);
+  t.ok(hub.writableLength < maxBytes, `${hub.writableLength} bytes wait`);
   hub.hold = false;
   harness.settle();
   t.strictSame([tape!.tail, tape!.isOver], [Number.POSITIVE_INFINITY, false], 'its listeners have fallen off');

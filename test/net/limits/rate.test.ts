@@ -43,10 +43,10 @@ async function metric(t: Test, port: number, line: string): Promise<string | und
   return body.split('\n').find((each) => each.startsWith(line));
 }
 
-function isTooMany(t: Test, answer: Answer, mostSeconds: number): void {
+function isTooMany(t: Test, answer: Answer, maxSeconds: number): void {
   t.equal(answer.status, 429, answer.body);
   const retry = Number(answer.headers.get('retry-after'));
-  t.ok(Number.isInteger(retry) && retry >= 1 && retry <= mostSeconds, `Retry-After: ${retry}`);
+  t.ok(Number.isInteger(retry) && retry >= 1 && retry <= maxSeconds, `Retry-After: ${retry}`);
 }
 
 t.test('a bucket: the burst, one past it, and what time brings back', async (t) => {

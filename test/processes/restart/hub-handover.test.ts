@@ -97,7 +97,7 @@ t.test(
       clock: next.clock,
       without: [],
       has: (channel) => next.channels.has(channel),
-      mostLagMs: () => 30_000,
+      maxLagMs: () => 30_000,
       onError: (error) => t.fail(String(error)),
       onTakes: () => undefined,
     });

@@ -70,7 +70,7 @@ class Tap implements SourceInput {
   audioMs = 0;
   bitrateKbps = 0;
   /** Extremes of audio passed on minus time gone, looked at on every call. */
-  mostAheadMs = 0;
+  maxAheadMs = 0;
   firstMs = 0;
   onFrames: () => void = () => undefined;
   onLosses: () => void = () => undefined;
@@ -80,7 +80,7 @@ class Tap implements SourceInput {
     this.parts.push(Buffer.from(bytes));
     this.audioMs += durationMs;
     this.bitrateKbps = bitrateKbps;
-    this.mostAheadMs = Math.max(this.mostAheadMs, this.leadMs);
+    this.maxAheadMs = Math.max(this.maxAheadMs, this.leadMs);
     this.onFrames();
     return 0;
   }
@@ -161,7 +161,7 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
     const once = round(path);
     t.ok(isLoopOf(tap.bytes, once.bytes), `${path}: frames only, round after round`);
     t.ok(tap.audioMs > once.durationMs * 1.5, `${path}: more than one round`);
-    t.ok(tap.mostAheadMs < 600, `${path}: at most ${tap.mostAheadMs} ms ahead`);
+    t.ok(tap.maxAheadMs < 600, `${path}: at most ${tap.maxAheadMs} ms ahead`);
     t.strictSame(tap.losses, []);
   }
   const [fast, middle, low] = [...taps.values()].map((tap) => tap.bitrateKbps);
@@ -476,7 +476,7 @@ t.test(
   'what a gap has taken from listeners comes at once; a channel that is ahead gets no more than before',
   async (t) => {
     const clock = new FakeClock();
-    for (const [aheadMs, leastMs, mostMs] of [
+    for (const [aheadMs, minMs, maxMs] of [
       [-3000, 3000, 3500],
       [0, 150, 500],
       [8000, 150, 500],
@@ -485,10 +485,10 @@ t.test(
       tap.aheadMs = aheadMs;
       const source = new FileSource(tap, clock, DEMO_AUDIO);
       source.start();
-      await until(() => tap.audioMs >= leastMs, 5000);
+      await until(() => tap.audioMs >= minMs, 5000);
       await quietFor(50);
       source.stop();
-      t.ok(tap.audioMs < mostMs, `${aheadMs}: ${tap.audioMs} ms`);
+      t.ok(tap.audioMs < maxMs, `${aheadMs}: ${tap.audioMs} ms`);
     }
   },
 );
@@ -508,10 +508,10 @@ t.test('plays a tenth faster while the delay line of its channel has room', asyn
   t.ok(tap.audioMs > 5000, `not at once: ${tap.audioMs} ms of audio`);
   // Its own pieces leave as much.
   roomMs = 400;
-  const mostMs = tap.mostAheadMs;
+  const maxMs = tap.maxAheadMs;
   await quietFor(1500);
   source.stop();
-  t.ok(tap.mostAheadMs < mostMs + 300, `${mostMs}, then ${tap.mostAheadMs}`);
+  t.ok(tap.maxAheadMs < maxMs + 300, `${maxMs}, then ${tap.maxAheadMs}`);
 });
 
 /** Hands on, from one source to the next, what is plain data between processes. */
