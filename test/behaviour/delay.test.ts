@@ -9,7 +9,7 @@ import { DEMO_FRAMES, Feeder } from '../kit/feeder.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
-import { atOnce, DEMO_AUDIO, metricsOf, startServer, WORKERS } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, metricsOf, NODES, startServer, WORKERS } from '../kit/server.js';
 import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
@@ -79,9 +79,18 @@ class Encoder {
 async function listen(t: Test, port: number, ws: string) {
   const metaid = 'a-listener-of-these-tests';
   const watching = await new Watching(t, `${ws}/metadata/listener/${metaid}?sync=wire`).opened();
-  const player = new Player(port, `/air?metaid=${metaid}`, { keep: true });
-  t.teardown(() => player.close());
-  await player.until(({ audioBytes }) => audioBytes > 4000, 20_000);
+  const join = async () => {
+    const player = new Player(port, `/air?metaid=${metaid}`, { keep: true });
+    t.teardown(() => player.close());
+    await player.until(({ audioBytes, status }) => audioBytes > 4000 || status === 503, 20_000);
+    return player;
+  };
+  let player = await join();
+  // Another process than the encoder's knows of it a moment later.
+  await until(
+    async () => player.status !== 503 || (player = await join()).status !== 503,
+    NODES + WORKERS > 0 ? 3000 : 0,
+  );
   const began = () => {
     const sent = Buffer.concat(DEMO_FRAMES as Buffer[]);
     const at = 3000;

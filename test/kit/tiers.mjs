@@ -187,7 +187,7 @@ export function atEachChange(changed = changedFiles()) {
       !(list === 'programs' && hasShortForm(file)),
   );
   const legs = [
-    ...shortLegs(chosen.programs, CHANGE.rooms, { processes: 10, least: 6 }),
+    ...shortLegs(chosen.programs, CHANGE.rooms, { processes: 10, least: 4 }),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
     ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES, extra),
   ];

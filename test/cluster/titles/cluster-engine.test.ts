@@ -21,7 +21,8 @@ t.test('the contract', { skip: noRedis }, async (t) => {
   let bench = 0;
   await t.test('with Redis', (t) =>
     engineContract(t, async () =>
-      benchOf(await startNode(t, redis.url, 'a', { prefix: `${++bench}:` }), (isFailing) =>
+      // Redis counts as away only where it is: the burst of changes, on a busy machine, takes longer than half a second.
+      benchOf(await startNode(t, redis.url, 'a', { prefix: `${++bench}:`, answerMs: 5000 }), (isFailing) =>
         isFailing ? redis.kill() : redis.start(),
       ),
     ),
