@@ -8,7 +8,7 @@
 
 import { type Leased, type LeaseOwner, Leases, type LeasesParts, NO_RANK } from './tapes/leases.js';
 
-export interface SendingTurnsParts extends Pick<LeasesParts, 'node' | 'ask' | 'onNameTwice' | 'onBad' | 'onError'> {
+export interface SendingTurnsParts extends Pick<LeasesParts, 'node' | 'ask' | 'onNameTaken' | 'onBad' | 'onError'> {
   /** This machine got the lease of a channel. @param version up to which another machine has sent titles; null: unknown */
   onTaken(channel: string, version: number | null): void;
 }
@@ -30,9 +30,9 @@ export class SendingTurns {
 
   /** Requests the leases from now on, for machines that share no audio and have no other leases. */
   start(): void {
-    const { node, ask, onNameTwice, onBad, onError } = this.#parts;
+    const { node, ask, onNameTaken, onBad, onError } = this.#parts;
     const channels = () => this.leased();
-    this.#leases = new Leases({ node, url: '', ask, channels, onNameTwice, onBad, onError });
+    this.#leases = new Leases({ node, url: '', ask, channels, onNameTaken, onBad, onError });
     void this.#leases.start();
   }
 

@@ -24,7 +24,7 @@ import { type EngineParts, watchedStore } from './titles.js';
 /** How often the node's position in the log is saved. */
 const POSITION_MS = 5000;
 /** A name that is used twice is found three times a second, until it is corrected. */
-const NAME_TWICE_MS = 60_000;
+const NAME_TAKEN_MS = 60_000;
 
 export interface ClusterParts extends EngineParts {
   /** A committed change, whichever machine decided it. */
@@ -104,9 +104,9 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
 }
 
 /** Logs that another machine uses the name of this one. */
-export function nameTwice({ repeats }: Pick<Core, 'repeats'>, { node }: Pick<ClusterConfig, 'node'>): () => void {
+export function nameTaken({ repeats }: Pick<Core, 'repeats'>, { node }: Pick<ClusterConfig, 'node'>): () => void {
   const line = 'another machine of the cluster has the same name: rename one of them';
-  return () => repeats.warn('cluster name', { node }, line, NAME_TWICE_MS);
+  return () => repeats.warn('cluster name', { node }, line, NAME_TAKEN_MS);
 }
 
 /** What an operator has to correct, one line each. */

@@ -11,7 +11,7 @@ import { LinkSilent } from '../../link/wire/link-connection.js';
 import { OtherVersion } from '../../link/wire/link-version.js';
 import type { Core } from '../core.js';
 import { badRecords } from './bad-records.js';
-import { nameTwice } from './hub-cluster.js';
+import { nameTaken } from './hub-cluster.js';
 import type { HubSide } from './hub-side.js';
 import type { LinkedClients } from './linked-clients.js';
 
@@ -78,7 +78,7 @@ export function makeSharedTapes(
     settings: () => settingsOf(config),
     onDiffers: (difference) =>
       log.warn({ ...difference }, 'two machines have different settings for a channel: make them equal'),
-    onNameTwice: nameTwice(core, cluster),
+    onNameTaken: nameTaken(core, cluster),
     onError: (error) => {
       if (error instanceof LinkSilent) {
         const { peer, message: reason } = error;

@@ -7,7 +7,7 @@ import type { Faces } from '../faces.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 import { badRecords } from './bad-records.js';
 import type { Hub } from './hub.js';
-import { nameTwice } from './hub-cluster.js';
+import { nameTaken } from './hub-cluster.js';
 
 export interface HubWebhooks {
   readonly titles: TitlesOut;
@@ -32,7 +32,7 @@ export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: Metri
       : new SendingTurns({
           node: config.cluster!.node,
           ask: (asked) => cluster.lease(asked),
-          onNameTwice: nameTwice(core, config.cluster!),
+          onNameTaken: nameTaken(core, config.cluster!),
           onBad: badRecords(core.repeats),
           onError,
           onTaken: (channel, version) => {

@@ -33,7 +33,7 @@ export interface LeasesParts {
   ask(asked: LeaseQuestion): Promise<LeaseAnswer | null>;
   channels(): Iterable<readonly [channel: string, leased: Leased]>;
   /** Another node uses the same name. */
-  onNameTwice(): void;
+  onNameTaken(): void;
   /** See ClusterEngineParts. */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
@@ -129,7 +129,7 @@ export class Leases {
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
       this.#timesTaken = answer.isNameTaken ? this.#timesTaken + 1 : 0;
-      if (this.#timesTaken > 1) this.#parts.onNameTwice();
+      if (this.#timesTaken > 1) this.#parts.onNameTaken();
       for (const [i, [, leased]] of asked.entries()) {
         this.#onAnswer(leased, leases[i]!, answer.leases[i], askedMs);
       }

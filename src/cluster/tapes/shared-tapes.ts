@@ -67,7 +67,7 @@ export interface SharedTapesParts {
   /** Maximum length of the part of a tape that is kept. */
   maxLagMs?(): number;
   /** Another machine uses the same name. */
-  onNameTwice(): void;
+  onNameTaken(): void;
   /** See ClusterEngineParts. */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
@@ -146,7 +146,7 @@ export class SharedTapes {
       onError,
       ask: (asked) => engine.lease(asked),
       channels: () => [...this.#audios, ...(this.#parts.moreLeases?.() ?? [])],
-      onNameTwice: () => this.#parts.onNameTwice(),
+      onNameTaken: () => this.#parts.onNameTaken(),
       onBad: this.#parts.onBad,
     });
     await this.#leases.start();

@@ -27,7 +27,7 @@ class Asking implements Leased {
       url,
       channels: () => [['live', this]],
       ask: async (asked) => (this.isAway ? null : await log.lease(asked)),
-      onNameTwice: () => this.namesTwice++,
+      onNameTaken: () => this.namesTwice++,
       onBad: (place, reason) => t.fail(`${place}: ${reason}`),
       onError: (error) => t.fail(String(error)),
     });
