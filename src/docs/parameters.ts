@@ -16,11 +16,11 @@ export const inQuery = (name: string, description: string, schema = TEXT) => ({
   description,
   schema,
 });
-/** One for each member of a query's schema that has a description; others are accepted, but not meant to be sent. */
+/** One for each member of a query's schema, all of which have a description. */
 export function parametersIn({ properties }: ObjectSchema): Json[] {
-  return Object.entries(properties)
-    .filter(([, { description }]) => description !== undefined)
-    .map(([name, { description, ...schema }]) => inQuery(name, String(description), schema));
+  return Object.entries(properties).map(([name, { description, ...schema }]) =>
+    inQuery(name, String(description), schema),
+  );
 }
 export const inHeader = (name: string, description: string) => ({ name, in: 'header', description, schema: TEXT });
 /** Of CSV. */
