@@ -45,43 +45,11 @@ const CHANGE = {
     ...files('app', 'reload'),
     ...files('base', 'watchdog'),
   ],
-  /** Of one room or in one process: they share processes, as those of `npm test` do. */
-  rooms: [
-    ...files('audio/ogg', 'ogg'),
-    ...files('audio/tape', 'burst'),
-    ...files('channel', 'coming-frames'),
-    ...files('cluster/log', 'held-log redis'),
-    ...files('cluster/tapes', 'leases shared-audio shared-tapes'),
-    ...files('cluster/titles', 'cluster-engine'),
-    ...files('directories', 'directory'),
-    ...files('http', 'heard-route waiting-requests'),
-    ...files('client', 'follow'),
-    ...files('http/page', 'cover error-page page-routes'),
-    ...files('http/admin', 'api depth live-streams page-connection'),
-    ...files('http/ingest', 'title-updates'),
-    ...files('http/poll', 'history-pages'),
-    ...files('http/stream', 'admission hls-private playlists stations-list'),
-    ...files('http/watch', 'sse'),
-    ...files('http/hook', 'hook'),
-    ...files('link', 'worker-titles'),
-    ...files('link/tapes', 'offer-schema'),
-    ...files('net/acme', 'acme-client'),
-    ...files('net/front', 'connections'),
-    ...files('net/limits', 'rate secret-gate'),
-    ...files('net/tls', 'key-updates'),
-    'test/bundle.test.ts',
-    ...files('docs', 'documents readme'),
-    ...files('processes/supervisor', 'managed-process'),
-    ...files('source', 'health magic'),
-    ...files('store', 'lock pages store'),
-    ...files('cli', 'written-paths'),
-    ...files('cli/terminal', 'completion'),
-    ...files('kit', 'checked left-open typescript'),
-    ...files(
-      'behaviour',
-      'channel-delay cluster-titles delay dropped-next encoder-takeover fallbacks foreign-streams hls-titles large-pieces late-covers late-titles lost-again moved-encoder one-play outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
-    ),
-  ],
+  /** Stories of one process: they share processes, as the files of `npm test` do. */
+  rooms: files(
+    'behaviour',
+    'channel-delay cluster-titles delay dropped-next encoder-takeover fallbacks foreign-streams hls-titles large-pieces late-covers late-titles lost-again moved-encoder one-play outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
+  ),
   /** Files that also run on two machines with a shared Redis. */
   nodes: files(
     'behaviour',
@@ -109,10 +77,10 @@ const ALSO_SHORT = [
 /** Files that a longer story of a later tier covers. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
 
-const LISTS = ['programs', 'nodes', 'workers', 'pairs', 'alone'];
+const LISTS = ['programs', 'rooms', 'nodes', 'workers', 'pairs', 'alone'];
 /** Lists whose files have no short form. */
 const ONLY_LATER = ['programs', 'rooms', 'pairs', 'alone'];
-const rotated = (list) => ROTATED.flatMap((part) => part[list] ?? []);
+const rotated = (list) => ROTATED.flatMap((part) => part[list]);
 
 /** Files that `npm test` leaves to later tiers. */
 const LATER = new Set([...ONLY_LATER.flatMap((list) => [...CHANGE[list], ...rotated(list)]), ...NOT_SHORT]);
@@ -182,24 +150,27 @@ export function atEachChange(changed = changedFiles()) {
   // Files with a short form in this run stay in that form.
   const extra = ofEachList(
     (list, file) =>
+      list !== 'rooms' &&
       about.includes(nameOf(list, file)) &&
       !chosen[list].includes(file) &&
       !(list === 'programs' && hasShortForm(file)),
   );
   const legs = [
-    ...shortLegs(chosen.programs, CHANGE.rooms, { processes: 10, least: 4 }),
+    ...shortLegs(chosen.programs, union(CHANGE.rooms, chosen.rooms), { processes: 10, least: 4 }),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
     ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES, extra),
   ];
   const leftOut = LISTS.flatMap((list) =>
-    without(rotated(list), [...chosen[list], ...extra[list]]).map((file) => nameOf(list, file)),
+    without(rotated(list), [...chosen[list], ...extra[list], ...(list === 'rooms' ? chosen.programs : [])]).map(
+      (file) => nameOf(list, file),
+    ),
   );
   return { legs, leftOut: union(leftOut) };
 }
 
 /** `npm run test:all`: before a release */
 export function everything() {
-  const programs = union(CHANGE.programs, CHANGE.rooms, rotated('programs'));
+  const programs = union(CHANGE.programs, CHANGE.rooms, rotated('programs'), rotated('rooms'));
   const lists = { programs, workers: rotated('workers'), ...withEachChange(rotated) };
   return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
 }
@@ -210,7 +181,7 @@ function ofEachList(isIn) {
 }
 
 function hasShortForm(file) {
-  return [CHANGE.programs, CHANGE.rooms, ALSO_SHORT].some((list) => list.includes(file));
+  return [CHANGE.programs, CHANGE.rooms, rotated('rooms'), ALSO_SHORT].some((list) => list.includes(file));
 }
 
 function nameOf(list, file) {
