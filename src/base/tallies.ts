@@ -60,7 +60,7 @@ export class Tallies {
   readonly #onLook: (() => void)[] = [];
   readonly #onHeard: (() => void)[] = [];
   #isShared = false;
-  /** See `share`; nothing is recorded for `take` before. */
+  /** See `share`, before which nothing is recorded for `take`. */
   #onChange: () => void = () => undefined;
   readonly #changed = () => this.#onChange();
   /** Counts set by `onLook`, by their names; reported before all others. */

@@ -1,5 +1,5 @@
 /**
- * The facts of a live channel: the one definition of what the process that feeds it knows, and says to the others. A new fact is a line here, and a
+ * The facts of a live channel: the one definition of what the process that feeds it knows and reports to the others. A new fact is a line here, and a
  * getter where it is measured: in OwnLive, or in the audio. What comes from another process is checked, as many facts become response headers; one
  * that a machine of an earlier version does not send has its default.
  */
@@ -23,7 +23,7 @@ const delayMs = z
   .min(0)
   .max(2 * MAX_DELAY_MS)
   .default(0);
-/** Since when, milliseconds of a monotonic clock: this process's, in messages a shared one (`withMoments`). +∞, in messages null: it is not so. */
+/** Since when, milliseconds by this process's monotonic clock, in messages by one that both ends share. +∞, in messages null: it is not so. */
 const since = signedMs
   .nullable()
   .default(null)
@@ -72,7 +72,7 @@ export const factsSchema = z.looseObject({
 
 export type ChannelFacts = Plain<z.output<typeof factsSchema>>;
 export type ChannelLive = Pick<ChannelFacts, keyof typeof live>;
-/** What another machine reports of a channel that it feeds. */
+/** What another process or machine reports of a channel that it feeds. */
 export interface RemoteLive extends ChannelLive {
   /** The format of its latest audio; null: there was none. */
   readonly format: AudioFormat | null;

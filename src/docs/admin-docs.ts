@@ -36,7 +36,7 @@ export const REFUSED: Json = {
 
 const json = (schema: Json) => content(JSON_TYPE, schema);
 
-/** What a route says of itself. */
+/** The texts of a route's operation. */
 export interface OperationTexts {
   /** The name of its operation in generated clients. */
   readonly id: string;
@@ -107,7 +107,7 @@ export function actDocs(
   };
 }
 
-/** Of the forms of http/admin/icecast-answer.ts a path of its own is described where it answers a read otherwise. */
+/** Of the forms of http/admin/icecast-answer.ts only those that answer a read differently are paths of the document. */
 const ALSO = 'Also with .xml or .xsl after the path.';
 
 /** One of Icecast's own reads: XML as 2.4.4 has it, or JSON. */

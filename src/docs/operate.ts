@@ -1,4 +1,4 @@
-/** The OpenAPI document's part for operators (http/ops.ts), and its documents (http/document-routes.ts) and modules (http/page/client-modules.ts). */
+/** The OpenAPI document's part for operators (http/ops.ts), documents (http/document-routes.ts) and client modules (http/page/client-modules.ts). */
 
 import { COUNT, type Json, TEXT } from './json.js';
 import { ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';

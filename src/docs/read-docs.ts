@@ -85,7 +85,7 @@ export function polls(): Json {
 
 const STATIONS_VARY = { enum: ['Accept-Encoding', 'Accept-Encoding, Host, X-Forwarded-Proto'] };
 
-/** `/metadata/stations.json`. No parameter can be wrong; under ever other hosts it has no tag. */
+/** `/metadata/stations.json`. No parameter can be wrong; while many requests name new hosts, it has no tag. */
 export const stations: RouteDocs = () => {
   const depends = 'Accept-Encoding; without streams.publicUrl also the headers that its URLs depend on.';
   const headers = { ...COMPRESSED, Vary: header(depends, STATIONS_VARY) };

@@ -147,7 +147,7 @@ export function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
   const { $schema, ...schema } = z.toJSONSchema(zodSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
-      // No bounds that exclude nothing or only keep numbers exact, no defaults of answers of older versions, no names of members that are any text.
+      // Without bounds that exclude nothing or only keep numbers exact, defaults for older versions' answers, and member names that are any text.
       if (jsonSchema.maximum !== undefined && jsonSchema.maximum >= MAX_COUNTED) delete jsonSchema.maximum;
       if (jsonSchema.default === null) delete jsonSchema.default;
       if (jsonSchema.minLength === 0) delete jsonSchema.minLength;

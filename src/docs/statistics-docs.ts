@@ -88,7 +88,7 @@ const REFUSALS: Json = {
   ...refused('unavailable', 'Too many requests for statistics at once.'),
 };
 
-/** @param id of the JSON form */
+/** @param id of the JSON form; that of CSV ends with Csv */
 function report(id: string, summary: string, schema: Json, parameters: readonly Json[]) {
   return (isCsv: boolean): RouteDocs =>
     () => {
@@ -104,7 +104,7 @@ function report(id: string, summary: string, schema: Json, parameters: readonly 
     };
 }
 
-/** By form, as http/admin/statistics-routes.ts has them. */
+/** What each route of http/admin/statistics-routes.ts says of itself: of its JSON, and of its CSV. */
 export const series = report('statisticsSeries', 'Listeners over time', SERIES, [...SUBJECT, BY, OF, ...SPAN]);
 export const titles = report('statisticsTitles', 'Titles with their audience', PLAYS, [...SUBJECT, ...SPAN]);
 const ROYALTY = [...SUBJECT, MONTH, FORM, CATEGORY];

@@ -1,6 +1,6 @@
 /**
- * For routes of fastify: the role that an address needs to serve them, and 405 with `Allow` for methods that a path does not accept (RFC 9110,
- * 15.5.6). The 405 is sent before the body is read, so that no 413 or 415 precedes it.
+ * For routes of fastify: the role that an address needs to serve them, what the OpenAPI document says of them, and 405 with `Allow` for methods that
+ * a path does not accept (RFC 9110, 15.5.6). The 405 is sent before the body is read, so that no 413 or 415 precedes it.
  */
 
 import type { FastifyContextConfig, FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
@@ -63,7 +63,7 @@ export function refuseOthers(
   });
 }
 
-/** The `config` of a route. */
+/** The `config` of a route. @param docs undefined: it is not described */
 export function described(docs: RouteDocs | undefined, config: RouteRole = {}): FastifyContextConfig {
   return docs === undefined ? config : { ...config, docs };
 }

@@ -11,7 +11,7 @@ export interface ChildParts {
   readonly boot: Boot;
   readonly config: LoadedConfig;
   readonly opened: OpenLog;
-  /** Takes the messages that arrive from now on until the work has started. Not called: their sockets are closed. */
+  /** Passes on the messages that arrive from now on, until the work has started; without it, they are dropped and their sockets closed. */
   receive(onMessage: ChildWork['onMessage']): void;
   /** Sends a message to the supervisor. @param onSent called when the socket has left this process */
   send(message: FromChild, socket?: Socket, onSent?: () => void): void;

@@ -168,7 +168,7 @@ class HubProcess implements ChildWork {
 class HubMessages {
   readonly #kept: (readonly [ToChild, Socket | undefined])[] = [];
   readonly #go: Promise<number>;
-  /** Null: it cannot handle messages yet. */
+  /** Null: the hub cannot handle messages yet. */
   #work: ChildWork | null = null;
 
   constructor(receive: ChildParts['receive']) {

@@ -54,7 +54,7 @@ export class RemoteFacts {
     const said = decode<ChannelFacts>(factsSchema, text);
     this.#said = null;
     const [nowMs, aheadMs] = [this.#clock.now(), this.#aheadMs];
-    // None is in the future, whatever its clock says.
+    // None is in the future, whatever the other machine's clock says.
     this.#facts = withMoments(said, (ms) => (ms === Number.POSITIVE_INFINITY ? ms : Math.min(nowMs, ms - aheadMs)));
     this.live.set(this.facts);
   }

@@ -203,7 +203,7 @@ export class NodeLink {
     const { open, position, channels, isWhole, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
-      // A loss before it has joined rejects below.
+      // Until it has joined, a loss makes the requests below reject.
       log = checkedLog(await open((reason) => log !== null && log === this.#log && this.#onLost(reason)));
       const { epoch: mine, seq: mySeq, id } = position();
       for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);

@@ -27,7 +27,7 @@ export interface RewindNews extends Listing {
 }
 
 export class RewindWriter {
-  /** Another writer has the log from now on. */
+  /** It writes no more: another writer may have the log. */
   readonly close: () => void;
   readonly #folder: string;
   readonly #log: RewindLog;

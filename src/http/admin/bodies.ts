@@ -55,7 +55,7 @@ export const TOKEN = z.strictObject({ name: text(1, 64) });
 /** `keepSeconds`: how long the old token remains valid. */
 export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });
 
-/** A number in a query. The document has what the text must say. */
+/** A number in a query, which is text: the document has the type and the bounds of the number. */
 const number = (minimum: number, maximum: number, preset: number, description: string) =>
   z.coerce
     .number()

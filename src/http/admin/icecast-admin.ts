@@ -52,7 +52,7 @@ function registerRead(app: FastifyInstance, { access }: AdminParts, name: string
       sendIcecast(reply, form, 'icestats', await read(request));
     readRoute(app, `/admin/${name}${form}`, handler, {
       config: ADMIN_ROLE,
-      // Described where it answers otherwise.
+      // Only forms that answer differently are described.
       docs: form === '' || form === '.json' ? icecastReadDocs(name, form === '.json') : undefined,
       preParsing: async (request, reply) => void (await access.requireIcecast(request, reply, 'read')),
     });

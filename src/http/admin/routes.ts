@@ -77,7 +77,7 @@ export class AdminRoutes {
     });
   }
 
-  /** @param perform gets the body by a function, since an unknown channel is refused before it */
+  /** @param perform gets a function that reads the body, since an unknown channel is refused before a bad body */
   act<Body extends z.ZodType>(
     route: Act<Body>,
     texts: OperationTexts,

@@ -52,8 +52,9 @@ export interface AdmissionOptions {
 interface HookOutcome {
   /** Null: it may listen. */
   readonly refusal: Refusal | null;
+  /** How long it may listen. */
   readonly limitMs: number;
-  /** Notifies the hook of its end; null: the hook does not wait for that. */
+  /** Notifies the hook of the listener's end; null: the hook does not wait for that. */
   readonly onEnd: ((lastedMs: number) => void) | null;
 }
 

@@ -70,7 +70,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
     text: ofIcecast(icecast, statusJson, request, url),
   }));
   serve(PUBLIC_STATS, docs.publicStats, publicXml);
-  // The same endings as Icecast's other paths below /admin have (http/admin/icecast-answer.ts).
+  // With the endings that Icecast's other paths below /admin have (http/admin/icecast-answer.ts).
   for (const ending of ['.xml', '.xsl']) serve(`${PUBLIC_STATS}${ending}`, undefined, publicXml);
   serve(`${PUBLIC_STATS}.json`, docs.publicStatsJson, (request, url) => ({
     type: JSON_TYPE,

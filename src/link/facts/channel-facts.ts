@@ -23,7 +23,7 @@ const SAME_MS = 2;
 
 /** The present facts of a channel. */
 export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Channel): ChannelFacts {
-  // Composed a few times a second for each channel: to add the members to an empty object takes ten times as long.
+  // Composed a few times a second for each channel: adding the members to an empty object would take ten times as long.
   const facts: { -readonly [K in keyof ChannelFacts]: ChannelFacts[K] } = { ...NO_FACTS, isAwaited };
   copy(live, facts, LIVE_FACTS);
   copy(audio, facts, AUDIO_FACTS);

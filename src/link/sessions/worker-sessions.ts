@@ -52,7 +52,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   #writer: SessionWriter | null = null;
   #isReady = false;
 
-  /** @param target not called before `onReady`; null: this process has no sessions */
+  /** @param target called once there is a link; null: this process has no sessions */
   constructor(target: () => SessionTarget | null) {
     this.#target = target;
   }

@@ -34,7 +34,7 @@ export class Listener implements Slotted {
   /** Seconds between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
   heldBackMs: number;
-  /** Set once, by the audience that makes both, since the owner is made for a listener. Null: it is in no audience. */
+  /** Set once, by the audience, which makes the listener first and then its owner. Null: it is in no audience. */
   owner: ListenerOwner | null = null;
   readonly playback: Playback;
   #late: LateBlocks | null = null;

@@ -44,7 +44,7 @@ export interface SessionLink {
 export interface SharedSessionsParts {
   /** The number of this process. */
   readonly worker: number;
-  /** Those of this process, whose peers these are: not called before both are made. */
+  /** Those of this process. They get these as their peers, so this is not called before both are made. */
   sessions(): Sessions;
   readonly feed: Feed;
   readonly clock: Clock;
