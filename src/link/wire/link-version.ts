@@ -9,7 +9,8 @@ import { WireError } from './wire.js';
 
 /**
  * Raised with every change of what goes over a link: frames, messages, plain data in them; of what goes with an encoder's socket (ConnectionPosition,
- * ProvenEncoder); of what is offered with a tape (ChannelPosition). What a rolling restart does then: ../../processes/README.md.
+ * ProvenEncoder); of what is offered with a tape (ChannelPosition). Not with a new fact that has a default (../README.md). What a rolling restart
+ * does then: ../../processes/README.md.
  */
 export const LINK_VERSION = 15;
 
