@@ -199,6 +199,7 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
   t.equal((await admin.get('listeners?address=192.0.2.0/24')).body.total, 0);
   t.equal((await admin.get('listeners?limit=1001')).status, 422);
   t.equal((await admin.get('listeners?nonsense=1')).status, 422);
+  t.equal((await admin.get('watchers?channel=demo')).status, 422, 'they are not counted by channel');
   t.match((await admin.get('sessions')).body[0], { metaid: 'abc…', channel: 'studio' });
 
   const one = all.find(({ agent }) => agent === 'one');
